@@ -62,6 +62,7 @@ VARIANTS: dict[str, tuple[str, RecallSettings]] = {
     "without sharing meaning with neighbours": ("hybrid", _weighing(near_dense=0.0)),
     "without related words": ("hybrid", _weighing(related=0.0, alone_related=0.0)),
     "without the kind of answer": ("hybrid", _weighing(answer_kind=0.0)),
+    "without attributes": ("hybrid", _weighing(attribute=0.0)),
     "without what follows a question": ("hybrid", _weighing(answer=0.0)),
     "without confidence of the words": ("hybrid", _weighing(information=1e-9, alone_information=1e-9)),
     "without the floor under the spread": ("hybrid", _weighing(spread=1e-9)),

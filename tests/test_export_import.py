@@ -74,6 +74,27 @@ def assert_sound(memory: AgentMemory) -> None:
 # --- without loss -------------------------------------------------------------------------------------------------
 
 
+def test_an_imported_entry_with_an_id_of_another_program_is_found_by_its_beginning(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    memory, other = open_memory(), open_memory("other")
+    stored = memory.store("tea", "likes oolong")
+    memory.export_jsonl(tmp_path / "export.jsonl")
+    text = (tmp_path / "export.jsonl").read_text("utf-8").replace(stored.id, "note-Zebra.7")
+    (tmp_path / "export.jsonl").write_text(text, "utf-8")
+    other.import_jsonl(tmp_path / "export.jsonl")
+    for prefix in ("n", "note-", "note-Z", "note-Zebra.7"):
+        assert keys(other.entries_by_id(prefix)) == ["tea"]
+
+
+def test_an_entry_with_the_last_possible_position_is_imported_again(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory, other = open_memory(), open_memory("other")
+    memory.store("end", "the end", conversation_id="talk", position=2**31 - 1)
+    memory.export_jsonl(tmp_path / "export.jsonl")
+    other.import_jsonl(tmp_path / "export.jsonl")
+    assert contents_of(other) == contents_of(memory)
+
+
 def test_everything_comes_through(open_memory: OpenMemory) -> None:
     source, target = open_memory("source"), open_memory("target")
     fill(source)

@@ -168,6 +168,44 @@ def test_a_row_outside_the_bounds_of_the_api_is_refused_with_its_line(
     assert counts.entries > 0
 
 
+@pytest.mark.parametrize("erase", [False, True])
+@pytest.mark.parametrize("update", [False, True])
+def test_an_export_is_imported_although_a_memory_that_public_ones_were_merged_into_is_forgotten(
+    open_memory: OpenMemory, tmp_path: Path, update: bool, erase: bool
+) -> None:
+    memory, empty = open_memory(), open_memory("empty")
+    fill(memory)
+    memory.export_jsonl(tmp_path / "before.jsonl")
+    overlays = [row for row in rows_of(tmp_path / "before.jsonl") if row["kind"] == "overlay"]
+    front = next(row["superseded_by"] for row in overlays if row["superseded_by"])
+    assert memory.runtime.forget(front, memory_scope="alice", erase=erase)
+    after = contents_of(memory)
+    memory.import_jsonl(tmp_path / "before.jsonl", update=update)
+    assert contents_of(memory) == after
+    memory.export_jsonl(tmp_path / "after.jsonl")
+    empty.import_jsonl(tmp_path / "after.jsonl", update=update)
+    assert contents_of(empty) == after
+    if not erase:
+        assert empty.runtime.restore(front, memory_scope="alice")
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_what_was_forgotten_before_its_scope_was_erased_stays_erased(
+    open_memory: OpenMemory, tmp_path: Path, update: bool
+) -> None:
+    memory = open_memory()
+    memory.store("city", "lives in Turin", scope="alice")
+    memory.store("city", "lives in Oslo", scope="alice")
+    memory.forget("city", scope="alice")
+    memory.add("likes xylophones", scope="alice")
+    memory.export_jsonl(tmp_path / "old.jsonl")
+    memory.forget_scope("alice")
+    before = contents_of(memory)
+    memory.import_jsonl(tmp_path / "old.jsonl", update=update)
+    assert contents_of(memory) == before
+    assert memory.history("city", scope="alice") == []
+
+
 def test_lines_that_are_too_long_too_deep_or_no_rows_are_refused_one_by_one(
     open_memory: OpenMemory, tmp_path: Path, exported: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,13 @@ def test_storing_a_key_again_replaces_the_text_and_keeps_the_entry(memory: Agent
     assert memory.count() == 1
 
 
+def test_storing_a_key_again_keeps_the_strength_that_feedback_gave(memory: AgentMemory) -> None:
+    stored = memory.store("tea", "likes oolong")
+    memory.runtime.feedback([stored.id])
+    assert memory.store("tea", "likes oolong best").strength == 2
+    assert memory.store_many([{"key": "tea", "content": "likes oolong and sencha"}])[0].strength == 2
+
+
 def test_an_update_keeps_what_it_says_nothing_about(memory: AgentMemory) -> None:
     memory.store(
         "trip",

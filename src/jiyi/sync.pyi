@@ -308,6 +308,9 @@ class Memory(Protocol):
         Memories that were made from it stay.
         """
 
+    def forgotten_sessions(self, session_ids: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these sessions of the scope were deleted by `forget_session` and have no message now."""
+
     def chat(
         self,
         session_id: str | None = None,
@@ -831,6 +834,12 @@ class Longterm:
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
 
+    def schedule_conversation(self, user_id: str, conversation_id: str, messages: Sequence[MessageLike]) -> list[str]:
+        """Add messages to a conversation and look through their rounds in the background; returns the ids of the jobs.
+
+        Messages and jobs are one transaction: whatever happens, none is there without the other.
+        """
+
     def schedule_messages(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> str:
         """Look for facts in messages that are stored already, one round, in the background; returns the id of the job.
 
@@ -929,8 +938,11 @@ class Longterm:
         The other one is superseded: `superseded` lists it and `restore` brings it back.
         """
 
-    def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
-        """Facts that were replaced, the last first, each with the one that took its place."""
+    def superseded(self, user_id: str, *, limit: int = 100, reflections: bool = False) -> list[Replaced]:
+        """Facts that were replaced, the last first, each with the one that took its place.
+
+        With `reflections` also the summaries that went because one of their facts was replaced.
+        """
 
     def try_generate_reflection(
         self,
@@ -1152,6 +1164,10 @@ class Turn:
     def reply(self) -> str | None:
         """The stored reply; `None` until the turn is finished."""
 
+    @property
+    def broken_off(self) -> str | None:
+        """Why the stored reply is only a part of one, or empty ("the reader stopped"); `None` when it is whole."""
+
     def call(self, tool_call: Any) -> str:
         """Do what the model asked for, in the form in which its client gives it; returns the text for the model.
 
@@ -1205,7 +1221,8 @@ class Agent:
         """Store what the user said, and put the prompt for the answer together.
 
         `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
-        turn goes on where it stood, and `turn.reply` is set if it was answered.
+        turn goes on where it stood, and `turn.reply` is set if it was answered. `turn.broken_off` says why that reply
+        is only a part of one.
         """
 
     def resume(self) -> Turn | None:

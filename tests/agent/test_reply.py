@@ -122,6 +122,37 @@ def test_a_reader_that_stops_leaves_what_was_said_marked_as_broken_off(open_memo
     assert said(memory.agent("s"), "go on") == "ok"
 
 
+def test_a_repetition_of_a_broken_off_turn_says_that_its_reply_is_only_a_part(
+    open_memory: OpenMemory, talk: Talk
+) -> None:
+    memory = open_memory(llm=talk.model())
+    talk.answers = ["one two three four five six seven"]
+    with closing(memory.agent("s").reply("count", request_id="m-1")) as pieces:  # type: ignore[type-var]
+        next(pieces)
+    turn = memory.agent("s").begin("count", request_id="m-1")
+    assert turn.reply
+    assert turn.broken_off == "the reader stopped"
+    events = [(event.kind, event.text) for event in memory.agent("s").stream("count", request_id="m-1")]
+    assert events == [("turn", turn.id), ("piece", turn.reply), ("broken_off", "the reader stopped")]
+    assert said(memory.agent("s"), "count", request_id="m-1") == turn.reply
+    assert said(memory.agent("s"), "and now?", request_id="m-2") == "ok"
+    whole = memory.agent("s").begin("and now?", request_id="m-2")
+    assert (whole.reply, whole.broken_off) == ("ok", None)
+
+
+def test_a_turn_knows_how_it_was_ended_also_by_another_process(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    turn = memory.agent("s").begin("hello")
+    assert turn.broken_off is None
+    other = open_memory().agent("s").open_turn(turn.id)
+    assert other is not None
+    other.break_off("", "the power failed")
+    assert (other.reply, other.broken_off) == ("", "the power failed")
+    with pytest.raises(InvalidInputError, match="finished"):
+        turn.finish("hi")
+    assert turn.broken_off == "the power failed"
+
+
 def test_a_task_that_is_cancelled_leaves_what_was_said(tmp_path: Path, talk: Talk) -> None:
     async def run() -> list[Any]:
         async with AsyncMemory.open(tmp_path, llm=talk.model(), **QUICK) as memory:

@@ -69,6 +69,17 @@ def test_maintenance_flushes_sessions_that_are_over_and_leaves_others(open_memor
     assert memory.maintain()["sessions"] == {"flushed": 0, "failed": 0}
 
 
+def test_maintenance_goes_on_whatever_a_model_raises(open_memory: OpenMemory) -> None:
+    def fail(_: object) -> str:
+        raise ValueError("no error of jiyi")
+
+    memory = open_memory(llm=ScriptedModel(fail))
+    earlier = datetime.now(UTC) - timedelta(hours=1)
+    for session in ("one", "two"):
+        memory.chat(session).put({"role": "user", "content": SAID}, created_at=earlier)
+    assert memory.maintain()["sessions"] == {"flushed": 0, "failed": 2}
+
+
 def test_maintenance_does_not_look_again_for_what_nobody_said(open_memory: OpenMemory) -> None:
     memory = open_memory(session_idle_minutes=30)
     earlier = datetime.now(UTC) - timedelta(hours=1)

@@ -12,6 +12,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from jiyi.apps.cli.app import app
+from jiyi.sync import AgentMemory
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -52,6 +53,10 @@ class CommandLine:
             app, list(words), input=typed, env={**self._settings(), **env}, catch_exceptions=False
         )
         return Ended(result.exit_code, result.stdout, result.stderr)
+
+    def make_memory(self) -> None:
+        """An empty memory: commands that store nothing do not make one."""
+        AgentMemory.open(self.home, embedder="none").close()
 
     def on_a_terminal(self, *words: str, columns: int = 80) -> Ended:
         """The same as people see it on a terminal of this width."""

@@ -1,6 +1,7 @@
 """Every command, as people and scripts use it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def test_a_dash_reads_the_content_from_standard_input(jiyi: CommandLine) -> None
 
 
 def test_standard_input_that_is_not_text_is_refused(jiyi: CommandLine) -> None:
+    jiyi.make_memory()
     refused = jiyi("store", "letter", "-", typed=b"\xff\xfe\x00")
     assert (refused.code, refused.out) == (2, "")
     assert "not UTF-8" in refused.err
@@ -147,6 +149,7 @@ def test_list_shows_a_page_and_says_of_how_many(jiyi: CommandLine) -> None:
 
 
 def test_an_empty_list_is_no_failure_and_says_where_was_looked(jiyi: CommandLine) -> None:
+    jiyi.make_memory()
     empty = jiyi("list")
     assert (empty.code, empty.out) == (0, f"no memories of scope main in {jiyi.home}\n")
     jiyi("store", "k", "content")
@@ -154,15 +157,57 @@ def test_an_empty_list_is_no_failure_and_says_where_was_looked(jiyi: CommandLine
     assert "there are 1 in all, so --offset is too large" in jiyi("list", "--offset", "5").out
 
 
-@pytest.mark.parametrize(
-    "command", [("doctor",), ("verify",), ("export", "out.jsonl")], ids=["doctor", "verify", "export"]
-)
-def test_a_place_without_a_memory_is_told_apart_from_a_healthy_one(
-    jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+LOOKS = {
+    "doctor": ("doctor",),
+    "verify": ("verify",),
+    "repair": ("repair",),
+    "rebuild": ("rebuild",),
+    "maintain": ("maintain",),
+    "jobs": ("jobs",),
+    "export": ("export", "out.jsonl"),
+    "recall": ("recall", "tea"),
+    "recall keyword": ("recall", "tea", "--mode", "keyword"),
+    "list": ("list",),
+    "count": ("count",),
+    "history": ("history", "k"),
+    "show": ("show", "k"),
+    "update": ("update", "k", "--importance", "0.5"),
+    "forget": ("forget", "k"),
+    "scopes": ("scopes",),
+    "sessions": ("sessions",),
+    "changes": ("changes",),
+    "forget-scope": ("forget-scope", "alice", "--yes"),
+    "longterm recall": ("longterm", "recall", "tea"),
+    "longterm forget": ("longterm", "forget"),
+    "longterm explain": ("longterm", "explain", "k"),
+    "runtime recall": ("runtime", "recall", "tea"),
+    "runtime tags": ("runtime", "tags"),
+}
+
+
+@pytest.mark.parametrize("command", LOOKS)
+def test_a_command_that_stores_nothing_makes_no_memory_in_a_mistyped_place(
+    jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "note: there was no memory in typo: this one is new and empty" in jiyi(*command, "--data", "typo").err
-    assert "no memory" not in jiyi(*command, "--data", "typo").err
+    refused = jiyi(*LOOKS[command], "--data", "typo")
+    assert (refused.code, refused.out) == (2, "")
+    assert "there is no memory in typo, and none was made" in refused.err
+    assert [path.name for path in tmp_path.iterdir()] == []
+    assert jiyi("store", "k", "green tea", "--data", "typo").code == 0
+    assert "no memory in" not in jiyi(*LOOKS[command], "--data", "typo").err
+
+
+def test_a_configured_place_without_a_memory_is_named(jiyi: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "memory.yaml").write_text(f"memory:\n  path: {tmp_path / 'elsewhere'}\n")
+    refused = jiyi("count", "--config", str(tmp_path / "memory.yaml"), JIYI_HOME=None)  # type: ignore[arg-type]
+    assert refused.code == 2
+    assert f"there is no memory in {tmp_path / 'elsewhere'}" in refused.err
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_temporary_memory_is_made_by_every_command(jiyi: CommandLine) -> None:
+    assert jiyi("count", "--data", ":memory:").out.split()[0] == "0"
 
 
 def test_a_file_is_no_data_directory(jiyi: CommandLine, tmp_path: Path) -> None:
@@ -221,9 +266,8 @@ def test_verify_finds_a_deleted_index_and_repair_mends_it(jiyi: CommandLine) -> 
     assert jiyi("verify").code == 0
     for file in sorted((jiyi.home / "search_index").rglob("*"), reverse=True):
         file.rmdir() if file.is_dir() else file.unlink()
-    differs = jiyi("verify")
-    assert differs.code == 4
-    assert "jiyi repair" in differs.out
+    assert jiyi("verify").lines[1].split()[:3] == ["text", "not", "built"]
+    assert jiyi("verify", "--json").data["sound"] is False
     assert jiyi("repair").code == 0
     assert jiyi("verify", "--json").data["sound"] is True
     assert jiyi("recall", "年糕").code == 0
@@ -248,10 +292,38 @@ def test_rebuild_makes_every_index_anew(jiyi: CommandLine) -> None:
 
 
 def test_doctor_of_a_new_memory_is_content(jiyi: CommandLine) -> None:
+    jiyi.make_memory()
     told = jiyi("doctor")
     assert told.code == 0
     assert told.out.startswith("healthy\n")
     assert "dead jobs: none" in told.out
+
+
+def test_verify_and_doctor_agree_about_an_index_that_nobody_has_asked_for_yet(jiyi: CommandLine) -> None:
+    jiyi("store", "a", "one")
+    told = jiyi("verify")
+    assert (told.code, jiyi("doctor").code) == (0, 0)
+    assert told.lines[1].split()[:3] == ["text", "not", "built"]
+    assert told.lines[-1] == "nothing differs; the next recall builds and takes in what is missing"
+    (text,) = jiyi("verify", "--json").data["indexes"]
+    assert (text["built"], text["behind"], text["records"], text["problems"]) == (False, 1, 1, [])
+    jiyi("recall", "one", "--mode", "keyword")
+    jiyi("store", "b", "two")
+    assert jiyi("verify").lines[1].split()[:2] == ["text", "behind"]
+    assert (jiyi("verify").code, jiyi("doctor").code) == (0, 0)
+
+
+def test_verify_and_doctor_agree_about_an_index_that_was_deleted_and_one_that_is_damaged(jiyi: CommandLine) -> None:
+    jiyi("store", "a", "one")
+    jiyi("repair")
+    shutil.copytree(jiyi.home / "search_index", jiyi.home / "copy")
+    shutil.rmtree(jiyi.home / "search_index")
+    assert (jiyi("verify").code, jiyi("doctor").code) == (0, 0)
+    shutil.move(jiyi.home / "copy", jiyi.home / "search_index")
+    assert jiyi("verify").lines[1].split()[:2] == ["text", "agrees"]
+    for file in (jiyi.home / "search_index").rglob("*.store"):
+        file.write_bytes(b"broken" + file.read_bytes()[6:])
+    assert (jiyi("verify").code, jiyi("doctor").code) == (4, 4)
 
 
 def test_doctor_tells_versions_lag_and_what_to_do(jiyi: CommandLine) -> None:
@@ -287,7 +359,7 @@ def test_common_options_stand_before_or_after_the_command(jiyi: CommandLine, tmp
     before = jiyi("--data", elsewhere, "--scope", "alice", "--json", "count")
     assert after.data == before.data
     assert (after.data["count"], after.data["scope"]) == (1, "alice")
-    assert jiyi("count").out.split()[0] == "0"
+    assert "there is no memory in" in jiyi("count").err
 
 
 def test_the_option_after_the_command_wins(jiyi: CommandLine) -> None:

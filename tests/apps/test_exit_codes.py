@@ -71,6 +71,7 @@ def test_a_nul_or_a_lone_surrogate_is_refused(jiyi: CommandLine) -> None:
 
 @pytest.mark.parametrize("words", [["recall", "zebra"], ["forget", "zebra"], ["history", "zebra"]])
 def test_nothing_there_is_code_1_and_no_error(jiyi: CommandLine, words: list[str]) -> None:
+    jiyi.make_memory()
     nothing = jiyi(*words)
     assert (nothing.code, nothing.err) == (1, "")
     as_data = jiyi(*words, "--json")
@@ -102,7 +103,7 @@ def test_a_newer_database_is_code_3(jiyi: CommandLine) -> None:
 
 def test_a_data_directory_that_cannot_be_made_is_code_3(jiyi: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", "utf-8")
-    refused = jiyi("count", "--data", str(tmp_path / "file" / "data"))
+    refused = jiyi("store", "k", "v", "--data", str(tmp_path / "file" / "data"))
     assert refused.code == 3
     assert refused.err.count("\n") == 1
 

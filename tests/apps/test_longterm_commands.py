@@ -10,7 +10,9 @@ from jiyi.apps.cli.forgetting_plot import as_svg, as_text, make_curves
 from jiyi.model.forgetting_curve import EbbinghausForgetting
 from tests.apps.command_line import CommandLine
 
-COMMANDS = ["add-round", "take-candidates", "recall", "reflect", "forget", "restore", "pin", "explain", "curve"]
+COMMANDS = (  # noqa: SIM905
+    "add-round take-candidates recall reflect forget restore pin explain conflicts settle superseded curve"
+).split()
 
 
 def examples(command: str) -> list[str]:
@@ -35,7 +37,8 @@ def test_every_command_has_help_with_examples_and_common_options(jiyi: CommandLi
 def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     jiyi("store", "stack", "We use PostgreSQL")
-    for command in COMMANDS:
+    # Settling needs a conflict, and has a test of its own.
+    for command in (name for name in COMMANDS if name != "settle"):
         for example in examples(command):
             ended = jiyi(*shlex.split(example)[1:])
             assert ended.code == 0, f"{example}\n{ended.out}{ended.err}"
@@ -66,6 +69,42 @@ def test_a_round_is_kept_recalled_explained_and_forgotten(jiyi: CommandLine) -> 
     assert jiyi("longterm", "recall", "羽毛球").code == 0
 
 
+@pytest.mark.date_sensitive
+def test_what_was_replaced_is_listed_with_what_took_its_place_and_comes_back(jiyi: CommandLine) -> None:
+    jiyi("longterm", "add-round", "I live in Leeds.", "ok")
+    assert jiyi("longterm", "superseded").out == "nothing was replaced\n"
+    jiyi("longterm", "add-round", "I moved to Oslo.", "ok")
+    shown = jiyi("longterm", "superseded")
+    assert [line.split()[0] for line in shown.lines[1:3]] == ["replaced", "by"]
+    assert "I live in Leeds." in shown.lines[1]
+    assert "I moved to Oslo." in shown.lines[2]
+    (replaced,) = jiyi("longterm", "superseded", "--json").data["superseded"]
+    assert jiyi("longterm", "restore", replaced["entry"]["key"]).out == "brought back 1 memories\n"
+    assert jiyi("longterm", "superseded", "--json").data == {"superseded": []}
+    assert jiyi("longterm", "superseded", "--scope", "bob").out == "nothing was replaced\n"
+
+
+@pytest.mark.date_sensitive
+@pytest.mark.parametrize(
+    ("keep", "gone"), [("newer", ["I live in Leeds."]), ("older", ["I moved to Oslo."]), ("both", [])]
+)
+def test_a_conflict_is_listed_and_settled(jiyi: CommandLine, keep: str, gone: list[str]) -> None:
+    (first,) = jiyi("longterm", "add-round", "I live in Leeds.", "ok", "--json").data["stored"]
+    assert jiyi("longterm", "conflicts").out == "no facts contradict each other\n"
+    # What is pinned is not replaced.
+    jiyi("longterm", "pin", first["key"])
+    jiyi("longterm", "add-round", "I moved to Oslo.", "ok")
+    shown = jiyi("longterm", "conflicts")
+    assert [line.split()[0] for line in shown.lines[1:3]] == ["newer", "older"]
+    assert "jiyi longterm settle" in shown.lines[-1]
+    (found,) = jiyi("longterm", "conflicts", "--json").data["conflicts"]
+    pair = (found["newer"]["key"], found["older"]["key"])
+    assert jiyi("longterm", "settle", *pair, "--keep", "nobody").code == 2
+    assert jiyi("longterm", "settle", *pair, "--keep", keep).out == "settled\n"
+    assert jiyi("longterm", "settle", *pair, "--keep", keep).code == 1
+    assert [each["entry"]["content"] for each in jiyi("longterm", "superseded", "--json").data["superseded"]] == gone
+
+
 def test_users_are_scopes(jiyi: CommandLine) -> None:
     jiyi("longterm", "add-round", "我对青霉素过敏", "好的", "--scope", "alice")
     assert jiyi("longterm", "recall", "过敏", "--scope", "bob").code == 1
@@ -83,6 +122,7 @@ def test_a_round_for_later_is_done_by_maintain(jiyi: CommandLine) -> None:
 
 
 def test_small_talk_finds_nothing_and_says_why(jiyi: CommandLine) -> None:
+    jiyi.make_memory()
     found = jiyi("longterm", "recall", "你好")
     assert found.code == 1
     assert "small talk" in found.out

@@ -68,6 +68,7 @@ def test_what_was_remembered_is_recalled_with_its_tags(run: Any) -> None:
 
 
 def test_nothing_found_is_exit_code_1(run: Any) -> None:
+    remember(run, "treasure is buried", "treasure", scope="alice")
     assert (run("recall", "tea").code, run("recall", "tea", "--json").data["memories"]) == (1, [])
     for command in ("history", "restore", "forget"):
         assert run(command, "no-such-id").code == 1
@@ -152,6 +153,7 @@ def test_a_memory_without_tags_is_noted_in_simple_mode(jiyi: CommandLine) -> Non
 
 
 def test_a_mode_that_simple_mode_has_not_is_exit_code_2(jiyi: CommandLine) -> None:
+    jiyi.make_memory()
     refused = jiyi("recall", "tea", "--mode", "keyword", JIYI_ENABLE_SIMPLE_MEMORY="true")
     assert refused.code == 2
     assert "off in simple mode" in refused.err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from jiyi.backends.postgres.pool import ConnectionPool
 from jiyi.backends.postgres.reader import PostgresReader
 from jiyi.backends.postgres.session import DriverConnections
 from jiyi.backends.postgres.text.index import PostgresTextIndex
+from jiyi.backends.postgres.text.kept_texts import NEVER, Columns, KeptTexts, ScopeReading
 from jiyi.backends.postgres.vectors.index import PostgresVectors
 from jiyi.backends.postgres.wire import (
     TEXT,
@@ -26,6 +27,7 @@ from jiyi.backends.postgres.wire import (
     text_parameter,
 )
 from jiyi.backends.records.store import SqlRecordStore
+from jiyi.backends.shared.in_memory_text import InMemoryTextIndex
 from jiyi.errors import ModelError, StoreBusyError, StoreUnavailableError
 from jiyi.execution import Workers
 from jiyi.indexing import Drainer
@@ -173,7 +175,6 @@ def test_words_numbers_and_surroundings_are_those_of_the_index(setup: Setup) -> 
         assert numbers == setup.text.statistics(MAIN.scopes, asked_twice, query.bigrams)
         talks = [("main", "c:walk"), ("main", "c:talk"), ("main", "c:nobody")]
         assert reading.text.conversations(talks, query.words) == setup.text.conversations(talks, query.words)
-        assert reading.text.term_ids(query.words) == setup.text.term_ids(query.words)
     ids = [entry.id for entry in setup.store.page(MAIN, limit=100, offset=0)]
     for some in (ids, ids[::5], ids[:1], []):
         for reach in (0, 1, 4):
@@ -487,3 +488,141 @@ def test_many_threads_share_the_connections(setup: Setup) -> None:
         asyncio.run(ask())
     finally:
         workers.close()
+
+
+# --- texts that are kept ---------------------------------------------------------------------------------------------
+
+
+def _agrees(setup: Setup, filters: Filters = MAIN) -> bool:
+    """Whether the texts are those that a process reads which has kept nothing."""
+    kept = setup.read(filters)
+    fresh = PostgresReader(setup.database, setup.text, setup.vectors).read(filters, None, bigrams=True)
+    assert kept is not None
+    assert fresh is not None
+    ids = [entry.id for entry in setup.store.page(Filters(filters.scopes), limit=500, offset=0)]
+    words, bigrams = ("apple", "zebra", "早报"), ("早报", "绿茶")
+    return kept.text.windows(ids, reach=2) == fresh.text.windows(ids, reach=2) and (
+        kept.text.statistics((), words, bigrams) == fresh.text.statistics((), words, bigrams)
+    )
+
+
+def test_texts_of_a_scope_that_has_not_changed_are_not_sent_again(setup: Setup) -> None:
+    _fill(setup)
+    first, second = setup.read(), setup.read()
+    assert first is not None
+    assert second is not None
+    assert second.text is first.text
+    setup.store.put([draft("theirs", "apple", scope="elsewhere")], actor=ACTOR)
+    third = setup.read()
+    assert third is not None
+    assert third.text is first.text, "a write of another scope changes nothing here"
+    elsewhere = setup.read(Filters(scopes=("elsewhere",)))
+    assert elsewhere is not None
+    assert elsewhere.text is not first.text
+
+
+def test_every_change_of_any_process_is_in_the_next_reading(setup: Setup) -> None:
+    _fill(setup)
+    theirs = PostgresDatabase(setup.url, pool_size=2)
+    their_store = SqlRecordStore(theirs)
+    PostgresTextIndex(theirs, _analyzer, their_store.store_id).follow()
+    assert _agrees(setup)
+    changes: dict[str, Callable[[], object]] = {
+        "a new memory": lambda: their_store.put([draft("new", "a zebra reads 早报")], actor=ACTOR),
+        "another text": lambda: their_store.put([draft("new", "an apple")], actor=ACTOR),
+        "for everybody": lambda: their_store.put([draft("all", "apple zebra", scope="public")], actor=ACTOR),
+        "forgotten": lambda: their_store.forget("main", "new", actor=ACTOR),
+        "by this process": lambda: setup.store.put([draft("mine", "zebra")], actor=ACTOR),
+    }
+    for name, change in changes.items():
+        change()
+        assert _agrees(setup), name
+    only = Filters(scopes=("lonely",))
+    their_store.put([draft("one", "apple", scope="lonely")], actor=ACTOR)
+    assert _agrees(setup, only)
+    their_store.forget("lonely", "one", actor=ACTOR)
+    assert _agrees(setup, only), "nothing is left, and that is a change"
+    theirs.close()
+
+
+def test_kept_texts_are_read_again_where_the_log_does_not_tell(setup: Setup) -> None:
+    _fill(setup)
+    first = setup.read()
+    assert first is not None
+    setup.text.rebuild(setup.store)
+    second = setup.read()
+    assert second is not None
+    assert second.text is not first.text, "a rebuild makes another table"
+    readings = setup.reader._kept
+    kept = readings.get(MAIN.scopes)
+    assert kept is not None
+    readings.keep(MAIN.scopes, replace(kept, at=kept.at._replace(entry_id="of another log")))
+    third = setup.read()
+    assert third is not None
+    assert third.text is not second.text, "the line of the log is another one"
+    readings.keep(MAIN.scopes, replace(kept, at=kept.at._replace(sequence=kept.at.sequence - 3_000)))
+    fourth = setup.read()
+    assert fourth is not None
+    assert fourth.text is not third.text, "too many lines to look through"
+
+
+def test_kept_texts_have_every_column_that_was_asked_for(setup: Setup) -> None:
+    _fill(setup)
+    tea = Filters(MAIN.scopes, tags=("茶",))
+    by_words = setup.reader.read(MAIN, None, bigrams=False)
+    by_pairs = setup.reader.read(MAIN, None, bigrams=True)
+    filtered = setup.reader.read(tea, None, bigrams=False)
+    assert by_words is not None
+    assert by_pairs is not None
+    assert filtered is not None
+    pairs = _analyzer.query("绿茶").bigrams
+    expected = setup.text.propose("bigrams", pairs, MAIN, limit=5)
+    assert expected
+    assert by_pairs.text.propose("bigrams", pairs, MAIN, limit=5) == expected
+    assert filtered.text.propose("bigrams", pairs, tea, limit=5) == expected[:1]
+    last = setup.reader.read(MAIN, None, bigrams=False)
+    assert last is not None
+    assert last.text is filtered.text, "what has more columns serves questions that need fewer"
+
+
+def test_the_texts_that_are_kept_have_a_limit() -> None:
+    def texts(count: int) -> ScopeReading:
+        rows = [("main", None, 0, 0, str(number), 1, 1) for number in range(count)]
+        return ScopeReading(InMemoryTextIndex(rows), Columns(bigrams=False, filtered=False), NEVER)
+
+    kept = KeptTexts(max_texts=5)
+    for name in "abc":
+        kept.keep((name,), texts(3))
+    assert [kept.get((name,)) is not None for name in "abc"] == [False, False, True]
+    kept.keep(("large",), texts(9))
+    assert kept.get(("large",)) is not None, "the last one is always kept"
+    assert kept.get(("c",)) is None
+
+
+def test_a_question_with_a_common_word_is_embedded_and_compared_once(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    things = ("kayak", "ladder", "teapot", "lantern", "trumpet", "saddle", "compass", "blanket", "hammer", "kettle")
+    setup.store.put([draft(f"{n}", f"Nora has bought {n} of {things[n % 10]}") for n in range(40)], actor=ACTOR)
+    setup.drain()
+    request = Request("Where is Nora's kayak?", MAIN)
+    compared: list[Filters] = []
+    compare = PostgresReader.compare
+
+    def counted(reader: PostgresReader, filters: Filters, vector: Any) -> Any:
+        compared.append(filters)
+        return compare(reader, filters, vector)
+
+    monkeypatch.setattr(PostgresReader, "compare", counted)
+    first = setup.engine.answer(request)
+    assert len(compared) == 1, "only the texts say that everything is about Nora"
+    asked = setup.embedder.asked
+    assert setup.engine.answer(request) == first == replace(setup.engine, reader=None).answer(request)
+    assert len(compared) == 1
+    assert setup.embedder.asked == asked + 2, "once for each of the two answers"
+    for n in range(40):
+        setup.store.forget("main", f"{n}", actor=ACTOR)
+    setup.store.put([draft(f"x{n}", f"Otto has bought {n} of {things[n % 10]}") for n in range(40)], actor=ACTOR)
+    setup.drain()
+    assert setup.engine.answer(request) == replace(setup.engine, reader=None).answer(request)
+    assert len(compared) == 2, "the texts that were kept had another common word"

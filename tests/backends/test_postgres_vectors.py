@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from psycopg.abc import QueryNoTemplate
 
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.vectors import index as postgres_vectors
+from jiyi.backends.postgres.vectors import scan as scan_module
 from jiyi.backends.postgres.vectors.halfvec import Reals, RealsDumper
 from jiyi.backends.postgres.vectors.index import PostgresVectors
 from jiyi.backends.postgres.vectors.scan import hnsw_settings
@@ -27,7 +29,7 @@ from jiyi.errors import IndexDamagedError, IndexingError, StorageError, StoreUna
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import IndexBatch, LogPosition, ModelIdentity, RecordStore
 from jiyi.recall.overlay import ScanOverlay
-from jiyi.testing.conformance.examples import ACTOR, draft, entry
+from jiyi.testing.conformance.examples import ACTOR, NOON, draft, entry
 from tests.servers.postgres import PostgresServer
 
 if TYPE_CHECKING:
@@ -436,3 +438,74 @@ def test_closing_breaks_off_a_graph_and_the_next_one_finishes_it(
     after.wait_for_hnsw()
     assert after.describe()["hnsw_indexes"] == 1
     assert after.check() == []
+
+
+# --- dates in a large scope ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("named", "share", "ways"),
+    [
+        (2_000, 10, ["by id"] * 4),
+        (5, 4, ["by HNSW", "by HNSW", "scan", "by id"]),
+        (5, 1, ["by HNSW", "scan", "scan", "by id"]),
+    ],
+)
+def test_dates_in_a_large_scope_are_found_without_a_scan_where_they_are_few_or_many(
+    store: RecordStore,
+    open_vectors: OpenVectors,
+    monkeypatch: pytest.MonkeyPatch,
+    named: int,
+    share: int,
+    ways: list[str],
+) -> None:
+    monkeypatch.setattr(scan_module, "MAX_NAMED", named)
+    monkeypatch.setattr(scan_module, "MIN_SHARE", share)
+    texts = [
+        draft(f"k{n}", f"crowd says {n}", scope="crowd", occurred_at=NOON + timedelta(minutes=n)) for n in range(600)
+    ]
+    entries = store.put(texts, actor=ACTOR)
+    store.put([draft("k700", "crowd says 700", scope="other", occurred_at=NOON)], actor=ACTOR)
+    vectors = open_vectors(exact_rows=100)
+    vectors.rebuild(store)
+    assert vectors.describe()["hnsw_indexes"] == 1
+    question = EMBEDDER.embed(["one"])[0]
+    taken: list[str] = []
+
+    def fetch(statement: Any, parameters: Any, settings: Any = ()) -> Any:
+        by_id = parameters.get("allowed") is not None
+        taken.append(
+            "by HNSW" if "vector" in parameters and "scopes" not in parameters else "by id" if by_id else "scan"
+        )
+        return original(statement, parameters, settings)
+
+    found_ways = []
+    for minutes in (600, 300, 60, 4):
+        scan = vectors.scan(question, ["crowd", "public"])
+        original = scan._fetch
+        scan._fetch = fetch
+        taken.clear()
+        # Two periods, and one in which nothing happened.
+        middle = minutes // 2
+        periods = [
+            (NOON, NOON + timedelta(minutes=middle)),
+            (NOON + timedelta(minutes=middle), NOON + timedelta(minutes=minutes)),
+            (NOON - timedelta(days=3), NOON - timedelta(days=2)),
+        ]
+        found = scan.best(3, periods=periods)
+        found_ways.append(taken[-1])
+        assert is_best(found, entries[:minutes], "one", 3)
+        assert scan.best(3, periods=periods[-1:]) == []
+    assert found_ways == ways
+
+
+def test_more_periods_than_are_counted_are_scanned(store: RecordStore, open_vectors: OpenVectors) -> None:
+    texts = [
+        draft(f"k{n}", f"crowd says {n}", scope="crowd", occurred_at=NOON + timedelta(hours=n)) for n in range(120)
+    ]
+    entries = store.put(texts, actor=ACTOR)
+    vectors = open_vectors(exact_rows=50)
+    vectors.rebuild(store)
+    periods = [(NOON + timedelta(hours=n), NOON + timedelta(hours=n + 1)) for n in range(0, 80, 2)]
+    found = vectors.scan(EMBEDDER.embed(["one"])[0], ["crowd"]).best(5, periods=periods)
+    assert is_best(found, entries[:80:2], "one", 5)

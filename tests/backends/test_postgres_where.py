@@ -10,6 +10,7 @@ import pytest
 
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.pool import ConnectionPool
+from jiyi.backends.postgres.vectors.index import EXACT_ROWS, PostgresVectors
 from jiyi.backends.records import sampled_matches
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.components import Components
@@ -90,7 +91,12 @@ def engine(parts: Components) -> RecallEngine:
     return replace(parts.engine, settings=few, reader=None)
 
 
-def test_the_answer_is_that_of_checking_every_entry(engine: RecallEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("exact_rows", [EXACT_ROWS, 50], ids=["scanned scope", "kept vectors"])
+def test_the_answer_is_that_of_checking_every_entry(
+    engine: RecallEngine, exact_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.vectors, "_exact_rows", exact_rows)
+    monkeypatch.setattr(sampled_matches, "_MIN_ASKED", 3)
     for where in (MANY | FEW).values():
         filters = make_filters(SCOPES, where=where)
         for question in QUESTIONS:
@@ -105,6 +111,8 @@ def test_the_answer_is_that_of_checking_every_entry(engine: RecallEngine, monkey
                 assert [hit.id for hit in hits] == [hit.id for hit in expected], (where, question)
                 assert all(filters.admits(hit) for hit in hits)
                 assert len(hits) == (0 if where == FEW["none"] else 3)
+    assert isinstance(engine.vectors, PostgresVectors)
+    assert len(engine.vectors._listed._kept) == (0 if exact_rows == EXACT_ROWS else len(MANY))
 
 
 def test_the_round_trips_do_not_grow_with_what_a_condition_leaves_out(
@@ -220,7 +228,9 @@ def test_a_condition_that_is_asked_again_is_listed_and_the_list_follows_the_chan
     store.put([draft("theirs", "text", scope="other", metadata={"color": "red"})], actor="a")
     assert listed() == {entry.id for entry in entries[2:]} | {new.id}
     assert listed() == set(store.matching_ids(RED))
+    monkeypatch.setattr(sampled_matches, "_MIN_ASKED", 3)
     assert [listed(in_range), listed(in_range)] == [None, None], "no index finds what is in a range"
+    assert listed(in_range) == set(store.matching_ids(in_range))
     monkeypatch.setattr(sampled_matches, "_MAX_LONG", 20)
     store.put([draft("one more", "text", metadata={"color": "red"})], actor="a")
     assert listed() is None, "too many to be kept"

@@ -137,6 +137,29 @@ def test_a_chat_row_that_is_not_what_export_writes_is_refused(
 # --- stores of the first version ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("update", [False, True])
+@pytest.mark.parametrize("erased", ["session", "scope", "epoch"])
+def test_what_was_made_of_erased_messages_does_not_come_back_with_an_old_export(
+    open_memory: OpenMemory, tmp_path: Path, erased: str, update: bool
+) -> None:
+    memory = open_memory()
+    chat = talk(memory)
+    old = export(memory, tmp_path / "old.jsonl")
+    if erased == "session":
+        memory.forget_session("s")
+    elif erased == "scope":
+        memory.forget_scope("main")
+    else:
+        chat.delete_epoch(1)
+    again = memory.chat("s", token_limit=250)
+    again.put(said(0, "请记住 s: a fact about number 4711"))
+    before = contents_of(memory)
+    memory.import_jsonl(old, update=update)
+    assert contents_of(memory) == before
+    again.flush()
+    assert "4711" in str(again.candidates())
+
+
 def test_a_store_of_the_first_version_gets_the_tables_of_the_chat_room(open_memory: OpenMemory, tmp_path: Path) -> None:
     first_store(tmp_path / "data")
     chat = open_memory().chat("s", token_limit=80)

@@ -50,8 +50,8 @@ class Steps:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-def carry_out(folder: str, action: str, step: int) -> None:
-    steps = Steps()
+def open_counted(folder: str, steps: Steps) -> AgentMemory:
+    """A memory whose statements are steps."""
     connect = SqliteDatabase._connect
 
     def traced(database: SqliteDatabase, *pragmas: str) -> SqliteConnection:
@@ -60,7 +60,12 @@ def carry_out(folder: str, action: str, step: int) -> None:
         return connection
 
     SqliteDatabase._connect = traced  # type: ignore[assignment, method-assign]
-    memory = AgentMemory.open(folder, **QUICK)
+    return AgentMemory.open(folder, **QUICK)
+
+
+def carry_out(folder: str, action: str, step: int) -> None:
+    steps = Steps()
+    memory = open_counted(folder, steps)
     chat = chat_of(memory, action)
     steps.fatal = step
     ACTIONS[action](chat)
@@ -68,7 +73,8 @@ def carry_out(folder: str, action: str, step: int) -> None:
     memory.close()
 
 
-def main() -> None:
+def serve(carry_out: Callable[..., None]) -> None:
+    """Carry out each order of the input in a fork."""
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
@@ -83,4 +89,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(carry_out)

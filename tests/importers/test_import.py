@@ -153,6 +153,42 @@ def test_imported_conversations_are_looked_through_for_facts_in_the_background(
     assert take_in(memory, "chatgpt", path, scope="ann", extract=True).scheduled == 0
 
 
+def test_a_conversation_that_was_forgotten_here_stays_so_unless_it_is_asked_for(
+    memory: AgentMemory, tmp_path: Path
+) -> None:
+    path = write_json(tmp_path / "conversations.json", [chatgpt_conversation("c1"), chatgpt_conversation("c2")])
+    take_in(memory, "chatgpt", path, scope="ann")
+    memory.forget_session("chatgpt:c1", scope="ann")
+    assert memory.forgotten_sessions(["chatgpt:c1", "chatgpt:c2", "nobody"], scope="ann") == {"chatgpt:c1"}
+    assert memory.forgotten_sessions(["chatgpt:c1"], scope="bob") == set()
+    for extract in (False, True):
+        again = take_in(memory, "chatgpt", path, scope="ann", extract=extract)
+        assert (again.messages, again.scheduled, again.unchanged) == (0, 0, 3)
+        assert sum(again.left_out[reason] for reason in again.left_out if "forgotten here" in reason) == 3
+    assert memory.list_sessions(scope="ann") == ["chatgpt:c2"]
+    # Another user has forgotten nothing.
+    assert take_in(memory, "chatgpt", path, scope="bob").conversations == 2
+    planned = take_in(memory, "chatgpt", path, scope="ann", restore_forgotten=True, dry_run=True)
+    back = take_in(memory, "chatgpt", path, scope="ann", restore_forgotten=True)
+    assert counts(planned) == counts(back) == (0, 1, 3)
+    assert memory.forgotten_sessions(["chatgpt:c1"], scope="ann") == set()
+    # It is there again: a later import adds what is new, and leaves nothing out.
+    assert take_in(memory, "chatgpt", path, scope="ann").left_out == planned.left_out
+
+
+def test_memories_that_were_forgotten_here_come_back_when_they_are_asked_for(
+    memory: AgentMemory, tmp_path: Path
+) -> None:
+    path = build("mem0", tmp_path / "export")
+    take_in(memory, "mem0", path, scope="ann")
+    gone = memory.list(scope="ann")[0]
+    memory.forget(gone.key, scope="ann")
+    assert counts(take_in(memory, "mem0", path, scope="ann")) == (0, 0, 0)
+    assert counts(take_in(memory, "mem0", path, scope="ann", restore_forgotten=True)) == (1, 0, 0)
+    assert present(memory.get(gone.key, scope="ann")).content == gone.content
+    assert counts(take_in(memory, "mem0", path, scope="ann", restore_forgotten=True)) == (0, 0, 0)
+
+
 def test_messages_that_are_not_of_the_scope_are_not_looked_through(memory: AgentMemory) -> None:
     (message_id,) = memory.chat("c", scope="ann").put_many([{"role": "user", "content": "I am allergic to nuts"}])
     for ids, said in (([message_id], "not that of a message"), ([], "not empty"), ("text", "not empty")):

@@ -68,7 +68,7 @@ class ListedIndex:
         return f"{entry.id}:{entry.content}"
 
     def describe(self) -> dict[str, Any]:
-        return {"engine": "a list"}
+        return {"engine": "a list", "built": True}
 
     def close(self) -> None:
         pass

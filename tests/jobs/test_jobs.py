@@ -263,6 +263,32 @@ def test_a_worker_does_what_is_announced(store: SqlJobStore) -> None:
     assert store.counts() == {"done": 1}
 
 
+def test_a_worker_goes_on_whatever_is_raised_in_its_thread(store: SqlJobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jiyi.jobs.worker._AFTER_TROUBLE_SECONDS", 0.0)
+    raised, seen = threading.Event(), threading.Event()
+    run = JobRunner(store)
+
+    def note(_job: Job) -> bool:
+        seen.set()
+        return False
+
+    def idle() -> None:
+        raised.set()
+        raise ValueError("of a model that somebody wrote")
+
+    run.handle({"work": note})
+    worker = JobWorker(store, run)
+    worker.when_idle = idle
+    worker.start()
+    try:
+        assert raised.wait(30)
+        add(store)
+        worker.notify()
+        assert seen.wait(5)
+    finally:
+        worker.stop()
+
+
 def test_what_another_thread_is_doing_is_done_when_the_call_returns(store: SqlJobStore, clock: FakeClock) -> None:
     begun, may_end = threading.Event(), threading.Event()
     done: list[str] = []

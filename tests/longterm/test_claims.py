@@ -196,6 +196,16 @@ def test_a_place_or_company_that_a_correction_does_not_change_stays_known(
     assert says(known(room), stays)
 
 
+def test_reflections_that_went_with_a_fact_are_listed_only_when_they_are_asked_for(room: AgentMemory) -> None:
+    say(room, "I live in Leeds.", "I am allergic to nuts.")
+    assert room.longterm.try_generate_reflection("alice", "c", 0.1, 0) is not None
+    say(room, "I moved to Oslo.")
+    assert [each.entry.content for each in room.longterm.superseded("alice")] == ["I live in Leeds."]
+    everything = room.longterm.superseded("alice", reflections=True)
+    assert sorted(each.entry.memory_type for each in everything) == ["fact", "reflection"]
+    assert len(room.longterm.superseded("alice", reflections=True, limit=1)) == 1
+
+
 def test_what_was_replaced_can_be_listed_explained_and_restored(room: AgentMemory) -> None:
     say(room, "I live in Leeds.", "I moved to Oslo.")
     (replaced,) = room.longterm.superseded("alice")

@@ -210,6 +210,18 @@ def test_what_a_person_has_noted_already_is_not_written_again(desk: Desk) -> Non
     assert "green tea" not in "".join(entry.text for entry in written(desk))
 
 
+def test_what_only_looks_like_a_note_is_written(desk: Desk) -> None:
+    desk.write("MEMORY.md", "- My allergy dose is 15 mg of loratadine\n- I always drink oolong teas\n")
+    chat = desk.memory.chat("monday")
+    for text in ("my allergy dose is 1.5 mg of loratadine", "I always drink oolong tea"):
+        chat.put({"role": "user", "content": f"remember: {text}"})
+    chat.flush()
+    desk.notes.take_candidates()
+    noted = "".join(entry.text for entry in written(desk))
+    assert "1.5 mg" in noted
+    assert "oolong tea" in noted
+
+
 def test_candidates_of_a_group_go_into_the_shared_notes(desk: Desk) -> None:
     desk.notes.set_session_kind("tuesday", "group")
     candidates = talk(desk)

@@ -43,6 +43,26 @@ def test_an_entry_that_is_not_in_the_long_term_memory_stays_in_its_note(desk: De
     assert "Mimi" in desk.read(TODAY)
 
 
+@pytest.mark.parametrize(
+    ("known", "entry"),
+    [
+        ("I like teak furniture", "I like tea"),
+        ("The dose is 15 mg", "The dose is 1.5 mg"),
+        ("I use C", "I use C++"),
+        ("My sister no longer says that I like tea", "I like tea"),
+        ("我喜欢茶叶蛋", "我喜欢茶"),
+    ],
+)
+def test_an_entry_that_is_only_part_of_another_line_is_added_before_it_leaves_its_note(
+    desk: Desk, known: str, entry: str
+) -> None:
+    desk.write("MEMORY.md", f"# Long-term memory\n\n- {known}\n")
+    appended = desk.notes.memory_append(entry, at=NOW)
+    done = desk.notes.promote(appended.id, move=True)
+    assert (done.added, done.moved) == ((appended.id,), (appended.id,))
+    assert {f"- {known}", f"- {entry}"} <= set(desk.read("MEMORY.md").split("\n"))
+
+
 def test_of_equal_lines_only_the_one_that_was_named_is_moved(desk: Desk) -> None:
     desk.write(TODAY, "# 2026-11-15\n\n## Morning\n\n- gym\n\n## Evening\n\n- gym\n")
     desk.notes.promote(f"{TODAY}:9", move=True)

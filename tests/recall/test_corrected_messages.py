@@ -34,6 +34,33 @@ def test_a_fact_without_a_word_of_the_question_stays_where_it_is(memory: AgentMe
     assert current_first(hits) == hits
 
 
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        (("I live in Leeds", "I moved to York last week"), "Where do I live?"),
+        (("我住在杭州", "我搬到成都了"), "我住在哪里？"),
+    ],
+)
+def test_the_first_hit_is_what_holds_now_whatever_its_words(
+    open_memory: OpenMemory, bundled_embedder: Embedder, told: tuple[str, str], question: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    for number, text in enumerate(told):
+        memory.longterm.extract_and_store_memories_for_round("main", f"c{number}", text, "OK.")
+    [best] = memory.recall(question, limit=1)
+    assert (best.content, best.confident) == (told[1], True)
+
+
+def test_a_fact_that_the_filters_leave_out_does_not_come_in(
+    open_memory: OpenMemory, bundled_embedder: Embedder
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    for number, text in enumerate(("I live in Leeds", "I moved to York last week")):
+        memory.longterm.extract_and_store_memories_for_round("main", f"c{number}", text, "OK.")
+    found = memory.recall("Where do I live?", memory_types=["message"])
+    assert {each.memory_type for each in found} == {"message"}
+
+
 def test_hits_in_the_right_order_stay_as_they_are(memory: AgentMemory) -> None:
     alice, carol = hit(memory, "alice", 0.3, "bill"), hit(memory, "carol", 0.6, "bill")
     hits = [carol, replace(alice, corrected_by=(carol,))]

@@ -261,3 +261,21 @@ def test_the_sets_are_answered_as_well_as_when_the_floors_were_set(tmp_path: Pat
             if any(share < floor for share, floor in zip(reached, FLOORS[store.name, kind], strict=True)):
                 missed.append((store.name, kind, reached))
     assert not missed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "question"),
+    [
+        ("Anna owes Ben 50 euros", "Ben owes Anna 50 euros", "What do Anna and Ben owe?"),
+        ("The flight goes from Paris to London", "The flight goes from London to Paris", "flight Paris London"),
+        ("His dog is called Rex", "My dog is called Rex", "Which dog is called Rex?"),
+        ("我从北京搬到上海", "我从上海搬到北京", "北京上海搬家"),
+        ("他喜欢听爵士乐", "我喜欢听爵士乐", "喜欢听爵士乐"),
+    ],
+)
+def test_the_same_words_about_others_or_in_another_order_are_two_hits(
+    memory: AgentMemory, one: str, other: str, question: str
+) -> None:
+    memory.add(one)
+    memory.add(other)
+    assert {hit.content for hit in memory.recall(question)} == {one, other}

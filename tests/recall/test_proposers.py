@@ -70,6 +70,9 @@ class InMemoryReader:
         rows = [wanted(features_of(analyse(Analyzer(), entry))) for entry in entries]
         return Reading(InMemoryTextIndex(rows), "", None if vector is None else self.compare(filters, vector))
 
+    def last_read(self, filters: Filters) -> None:
+        return None
+
     def compare(self, filters: Filters, vector: Any) -> Comparison:
         engine = self._parts.engine
         assert isinstance(engine, RecallEngine)

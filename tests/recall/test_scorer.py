@@ -65,6 +65,7 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         outer=np.ones(words.tf.shape[1], dtype=np.bool_),
         related=np.asarray(known.get("related", np.zeros((len(scored), words.tf.shape[1]))), dtype=np.float64),
         answers=None if known.get("answers") is None else np.asarray(known["answers"], dtype=np.float64),
+        states=None if known.get("states") is None else np.asarray(known["states"], dtype=np.float64),
         personal=known.get("personal", 0.0),
         day=np.asarray(known["day"], dtype=np.int64),
     )
@@ -250,6 +251,18 @@ def test_a_good_day_makes_no_answer_of_what_fits_in_nothing() -> None:
     company = score(candidates(counts([[2, 2], [0, 0]]), day=[3, 3]), WEIGHTS).parts["company"]
     assert company[0] > 0
     assert company[1] == 0
+
+
+def test_a_text_that_states_what_was_asked_for_comes_before_one_with_a_word_of_the_question() -> None:
+    found = score(candidates(counts([[1], [0], [0]]), states=[0, 1, 0]), WEIGHTS)
+    assert found.parts["attribute"].tolist() == [0, WEIGHTS.attribute, 0]
+    assert found.relevance[1] > found.relevance[2]
+
+
+def test_of_many_texts_that_state_it_each_is_less_relevant() -> None:
+    alone = score(candidates(counts([[0], [0], [0]]), states=[1, 0, 0]), WEIGHTS).relevance
+    beside = score(candidates(counts([[0], [0], [0]]), states=[1, 1, 1]), WEIGHTS).relevance
+    assert alone[0] > beside[0]
 
 
 def test_the_kind_of_answer_counts_only_beside_words_or_meaning() -> None:

@@ -78,7 +78,13 @@ def model(*answers: Any) -> ScriptedModel:
 
 
 async def read_events(
-    app: App, path: str, body: Any = None, *, method: str = "POST", until: Callable[[Event], bool] = lambda _: False
+    app: App,
+    path: str,
+    body: Any = None,
+    *,
+    key: str | None = None,
+    method: str = "POST",
+    until: Callable[[Event], bool] = lambda _: False,
 ) -> list[Event]:
     """The events of a stream, up to one after which the client goes away."""
     sent = asyncio.Event()
@@ -106,6 +112,8 @@ async def read_events(
                     await asyncio.Event().wait()
 
     headers = [(b"host", b"127.0.0.1"), (b"accept", b"text/event-stream"), (b"content-type", b"application/json")]
+    if key is not None:
+        headers.append((b"idempotency-key", key.encode()))
     scope = {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},

@@ -123,6 +123,13 @@ async def turns(memory: Any) -> list[object]:
     assert (await agent.open_turn(turn.id)).id == turn.id
     seen.append((await turn.finish("Green tea.")).used)
     seen.append((await agent.begin("What do I drink?", request_id="m1")).reply)
+    part = await agent.begin("And for breakfast?", request_id="m2")
+    await part.break_off("Green", "no time")
+    seen.append((part.reply, part.broken_off))
+    again = await agent.begin("And for breakfast?", request_id="m2")
+    seen.append((again.reply, again.broken_off))
+    repeated = [(event.kind, event.text) async for event in agent.stream("And for breakfast?", request_id="m2")]
+    seen.append(repeated[1:])
     seen.append("".join([piece async for piece in agent.reply("And in the evening?")]))
     events = [(event.kind, event.name) async for event in agent.stream("Remember it")]
     seen.append([event for event in events if event[0] != "piece"])

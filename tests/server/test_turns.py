@@ -116,7 +116,7 @@ def test_a_reply_comes_as_events_with_its_tools(tmp_path: Path) -> None:
         assert kinds[:3] == ["turn", "call", "result"]
         assert (events[1][1]["name"], kinds[-1]) == ("remember", "end")
         assert "".join(data["text"] for kind, data in events if kind == "piece") == "Noted, thank you."
-        assert events[-1][1] == {"turn_id": events[0][1]["turn_id"], "reply": "Noted, thank you."}
+        assert events[-1][1] == {"turn_id": events[0][1]["turn_id"], "reply": "Noted, thank you.", "broken_off": None}
         whole = await it.post("/v1/conversations/talk/replies", {"text": "And now?"})
         assert whole["reply"] == "Tea."
 
@@ -141,12 +141,18 @@ def test_what_a_model_fails_at_is_an_event_and_the_turn_can_go_on(tmp_path: Path
 def test_a_client_that_goes_away_leaves_what_was_said_marked_as_broken_off(tmp_path: Path) -> None:
     async def scenario(it: Served) -> None:
         url = "/v1/conversations/talk/replies"
-        await read_events(it.app, url, {"text": "count"}, until=lambda event: event[0] == "piece")
+        asked = {"text": "count"}
+        await read_events(it.app, url, asked, key="m1", until=lambda event: event[0] == "piece")
         _, reply = (await it.get("/v1/conversations/talk/messages"))["messages"]
         assert reply["content"]
         assert "one two three four five six seven".startswith(reply["content"])
         assert reply["broken_off"]
         assert (await it.get("/v1/conversations/talk/turns"))["turns"] == []
+        turn = await it.post("/v1/conversations/talk/turns", {"text": "count"}, key="m1", status=201)
+        assert (turn["reply"], turn["broken_off"]) == (reply["content"], reply["broken_off"])
+        whole = await it.post(url, {"text": "count"}, key="m1")
+        assert whole == {"turn_id": turn["id"], "reply": turn["reply"], "broken_off": turn["broken_off"]}
+        assert (await read_events(it.app, url, asked, key="m1"))[-1] == ("end", whole)
 
     run(tmp_path, scenario, llm=model("one two three four five six seven"))
 

@@ -75,7 +75,8 @@ class Agent:
         """Store what the user said, and put the prompt for the answer together.
 
         `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
-        turn goes on where it stood, and `turn.reply` is set if it was answered.
+        turn goes on where it stood, and `turn.reply` is set if it was answered. `turn.broken_off` says why that reply
+        is only a part of one.
         """
         said = _user_message(message, name)
         wanted = None if request_id is None else _request(request_id)
@@ -175,6 +176,8 @@ class Agent:
     async def _run(self, model: ChatModel, turn: Turn) -> AsyncGenerator[TurnEvent, None]:
         if turn.reply is not None:
             yield TurnEvent("piece", turn.reply)
+            if turn.broken_off is not None:
+                yield TurnEvent("broken_off", turn.broken_off)
             return
         try:
             async with aclosing(run_turn(self._deps, self._options, turn, model)) as events:
@@ -273,7 +276,7 @@ class Agent:
     async def _reopen(self, progress: TurnProgress) -> Turn:
         stored = progress.question
         if progress.answer is not None:
-            return await self._open(progress.turn_id, stored.id, stored.message, progress.answer)
+            return await self._open(progress.turn_id, stored.id, stored.message, progress.answer, progress.broken_off)
         live = self._sessions.live_turns.get(progress.turn_id)
         if live is not None:
             return live
@@ -283,7 +286,14 @@ class Agent:
             await turn.settle_interrupted(pending)
         return turn
 
-    async def _open(self, turn_id: str, message_id: str, question: Message, reply: str | None = None) -> Turn:
+    async def _open(
+        self,
+        turn_id: str,
+        message_id: str,
+        question: Message,
+        reply: str | None = None,
+        broken_off: str | None = None,
+    ) -> Turn:
         window = await self._deps.chat.get()
         blocks = Blocks("")
         if reply is None:
@@ -298,6 +308,7 @@ class Agent:
             question=question,
             window=window,
             reply=reply,
+            broken_off=broken_off,
         )
         if reply is None:
             self._sessions.live_turns[turn_id] = turn

@@ -45,6 +45,11 @@ class TurnProgress:
             return None
         return self.reply.message.text
 
+    @property
+    def broken_off(self) -> str | None:
+        """Why its reply is only a part of one, or nothing; `None` when it is whole, or not there yet."""
+        return None if self.answer is None or self.reply is None else broken_off(self.reply.message)
+
     def pending_calls(self) -> list[ToolCall]:
         """Calls of which no result is on disk."""
         waiting: list[ToolCall] = []
@@ -64,6 +69,12 @@ class TurnProgress:
             sum(len(step.message.tool_calls or ()) for step in self.steps),
             self.request_id,
         )
+
+
+def broken_off(reply: Message) -> str | None:
+    """Why a reply was broken off; `None` when it is whole."""
+    found = reply.extra.get(BROKEN_OFF)
+    return found if isinstance(found, str) else None
 
 
 def turn_of(message: Message) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
-from jiyi.agent.progress import BROKEN_OFF, TURN
+from jiyi.agent.progress import BROKEN_OFF, TURN, broken_off
 from jiyi.agent.prompt import Blocks, Prompt, Shares, compose
 from jiyi.agent.tool_calls import as_openai, read_tool_call
 from jiyi.errors import InvalidInputError, JiyiError, StorageError
@@ -57,6 +57,7 @@ class Turn:
         question: Message,
         window: ChatWindow,
         reply: str | None = None,
+        broken_off: str | None = None,
     ) -> None:
         self._deps = deps
         self._options = options
@@ -66,6 +67,7 @@ class Turn:
         self._message_id = message_id
         self._question = question
         self._reply = reply
+        self._broken_off = broken_off
         self._left = max(shares.conversation // 2, MIN_TOKENS)
         self._window = window
         self._prompt = self._compose()
@@ -127,6 +129,11 @@ class Turn:
     def reply(self) -> str | None:
         """The stored reply; `None` until the turn is finished."""
         return self._reply
+
+    @property
+    def broken_off(self) -> str | None:
+        """Why the stored reply is only a part of one, or empty ("the reader stopped"); `None` when it is whole."""
+        return self._broken_off
 
     # --- tools --------------------------------------------------------------------------------------------------------
 
@@ -200,28 +207,30 @@ class Turn:
         `used` are the memories (ids, keys or entries) that the reply is based on: they are strengthened. `None` means
         those of the prompt whose words the reply contains. Then the window is compacted if that is due.
         """
-        return await self._finish(_reply_message(reply), used, "")
+        return await self._finish(_reply_message(reply), used, None)
 
     async def break_off(self, partial: str, reason: str) -> FinishedTurn:
         """End the turn with what there is of the reply, which may be nothing, marked as broken off for this reason."""
         return await self._finish(Message("assistant", partial or None), (), reason or "broken off")
 
-    async def _finish(self, message: Message, used: Iterable[Any] | None, broken_off: str) -> FinishedTurn:
+    async def _finish(self, message: Message, used: Iterable[Any] | None, reason: str | None) -> FinishedTurn:
         self._check_open()
-        extra = {**message.extra, TURN: self._id} | ({BROKEN_OFF: broken_off} if broken_off else {})
+        extra = {**message.extra, TURN: self._id} | ({} if reason is None else {BROKEN_OFF: reason})
         job = None
         if self._options.extract:
             about = {"conversation_id": self._deps.session_id, "messages": [self._message_id]}
             job = JobDraft(ROUND_JOB, self._deps.scope, about)
+        reply = replace(message, extra=extra)
         try:
             with in_request(OnceRequest(self._deps.scope, f"turn-reply:{text_hash(self._id)}", "")):
-                [message_id] = await self._append([replace(message, extra=extra)], job)
+                [message_id] = await self._append([reply], job)
         except RepeatedRequestError as repeated:
             stored = await self._deps.run(self._deps.facts.store.messages, self._deps.scope, repeated.ids[:1])
             self._reply = stored[0][1].text if stored else ""
+            self._broken_off = broken_off(stored[0][1]) if stored else None
             self._check_open()
             raise
-        self._reply = message.text
+        self._reply, self._broken_off = message.text, broken_off(reply)
         names = await self._note_used(message.text, used)
         self._deps.used(self._deps.scope, self._deps.session_id)
         # With a model a compaction goes on in the background; rules are quick.

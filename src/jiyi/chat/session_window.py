@@ -205,11 +205,15 @@ class SessionWindow:
 
     def flush(self, trigger: str) -> Compaction:
         """Search what was not searched yet for candidates; an error of the summarizer is recorded, then raised."""
-        with self._lock.held:
-            done = self._compactor.flush(trigger)
+        done = self.try_flush(trigger)
         if done.error is not None:
             raise done.error
         return done
+
+    def try_flush(self, trigger: str) -> Compaction:
+        """The same; an error of the summarizer, whatever it is, is recorded and stands in what is returned."""
+        with self._lock.held:
+            return self._compactor.flush(trigger)
 
     def _compact(
         self, trigger: str, reading: Reading, initial_tokens: int, *, wait: bool

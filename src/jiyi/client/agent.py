@@ -59,6 +59,7 @@ class ClientTurn:
             ShownMemory(**{**each, "corrected_by": tuple(each.get("corrected_by", ()))}) for each in data["memories"]
         )
         self.reply: str | None = data["reply"]
+        self.broken_off: str | None = data.get("broken_off")
 
     def to_openai(self) -> list[dict[str, Any]]:
         """The messages for OpenAI and compatible servers."""
@@ -94,7 +95,7 @@ class ClientTurn:
         """End the turn with what there is of the reply."""
         body = {"partial": partial, "reason": reason}
         done = await self._connection.call("POST", f"{self._path}/break-off", body=body)
-        self.reply = partial
+        self.reply, self.broken_off = partial, reason or "broken off"
         return _finished(done)
 
 
@@ -162,6 +163,8 @@ class ClientAgent:
                 yield TurnEvent("call", data["arguments"], data["name"], data["id"])
             elif kind == "result":
                 yield TurnEvent("result", data["text"], data["name"], data["id"])
+            elif kind == "end" and data.get("broken_off") is not None:
+                yield TurnEvent("broken_off", data["broken_off"])
 
     async def reset(self) -> int:
         """Begin the conversation anew."""

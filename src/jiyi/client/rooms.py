@@ -223,12 +223,13 @@ class ClientLongterm:
         done = await self._connection.call("POST", "/v1/longterm/conflicts", body=body, missing=True)
         return done is not None
 
-    async def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
+    async def superseded(self, user_id: str, *, limit: int = 100, reflections: bool = False) -> list[Replaced]:
         """Facts that were replaced, the last first."""
         from jiyi.longterm.conflicts import Replaced
 
         await self._connection.own(user_id)
-        found = (await self._connection.get("/v1/longterm/superseded", limit=limit))["superseded"]
+        path = "/v1/longterm/superseded"
+        found = (await self._connection.get(path, limit=limit, reflections=reflections))["superseded"]
         return [
             Replaced(entry_of(each["entry"]), None if each["by"] is None else entry_of(each["by"])) for each in found
         ]

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -27,6 +27,7 @@ _BATCH_CHARACTERS: Final = 2_000_000
 _CALLERS: Final = 16
 """How many conversations are written at the same time."""
 _SAMPLES: Final = 3
+_FORGOTTEN: Final = "messages of conversations that were forgotten here (restore_forgotten takes them in again)"
 _SAMPLE_CHARACTERS: Final = 120
 
 
@@ -78,21 +79,24 @@ async def import_from(
     mapping: Mapping[str, str] | None = None,
     dry_run: bool = False,
     extract: bool = False,
+    restore_forgotten: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> ImportReport:
     """Take in what another program has exported, and return what was done.
 
     Everything goes into `scope`; without one, what names its user goes into the scope of that user, and the rest into
     the scope of the memory. What was imported before is left as it is, so an import that broke off is simply run again.
+    Memories and conversations that were forgotten here stay so, unless `restore_forgotten` brings them back.
     Everything that is imported has `trust="import"` in its source.
     With `extract` the imported conversations are looked through for facts in the background, as
-    `longterm.schedule_messages` does. `progress` is called with the number of memories and conversations read so far.
+    `longterm.schedule_conversation` does. `progress` is called with the number of memories and conversations read so
+    far.
     """
     report = ImportReport(format, os.fspath(path), dry_run)
     stream = read(format, Source(path), mapping or {})
     read_so_far = 0
     with _Seen() as seen:
-        work = _Import(memory, scope, report, seen, extract)
+        work = _Import(memory, scope, report, seen, extract, restore_forgotten)
         error: ImportFormatError | None = None
         while error is None:
             # Decoding a large file takes long; the event loop stays free.
@@ -166,6 +170,7 @@ class _Import:
     report: ImportReport
     seen: _Seen
     extract: bool
+    restore_forgotten: bool
 
     async def take(self, batch: Sequence[Imported]) -> None:
         """Take in a part of a file: the memories of it, then the conversations."""
@@ -198,6 +203,8 @@ class _Import:
     async def _entries(self, scope: str, by_key: Mapping[str, ImportedEntry]) -> None:
         # A key that was forgotten here is known, and stays forgotten.
         known = await self.memory.known_keys(by_key, scope=scope)
+        if self.restore_forgotten:
+            known = {key for key in known if await self.memory.get(key, scope=scope) is not None}
         new = []
         for key, entry in by_key.items():
             if key in known or (self.report.dry_run and not self.seen.is_new("entry", scope, key)):
@@ -214,7 +221,7 @@ class _Import:
 
     async def _conversations(self, found: Mapping[tuple[str, str], Sequence[ImportedConversation]]) -> None:
         """Several conversations at once, so that one commit serves many of them."""
-        groups = list(found.items())
+        groups = list((await self._without_forgotten(found)).items())
         for start in range(0, len(groups), _CALLERS):
             work = [self._session(scope, parts) for (scope, _), parts in groups[start : start + _CALLERS]]
             for done in await asyncio.gather(*work, return_exceptions=True):
@@ -222,6 +229,23 @@ class _Import:
                     raise done
                 for one in done:
                     self._count(one)
+
+    async def _without_forgotten(
+        self, found: Mapping[tuple[str, str], Sequence[ImportedConversation]]
+    ) -> dict[tuple[str, str], Sequence[ImportedConversation]]:
+        """The conversations without those that were deleted here."""
+        if self.restore_forgotten:
+            return dict(found)
+        kept: dict[tuple[str, str], Sequence[ImportedConversation]] = {}
+        for scope in dict.fromkeys(scope for scope, _ in found):
+            names = [session_id for own, session_id in found if own == scope]
+            forgotten = await self.memory.forgotten_sessions(names, scope=scope)
+            for name in names:
+                if name not in forgotten:
+                    kept[scope, name] = found[scope, name]
+                    continue
+                self.report.left_out[_FORGOTTEN] += sum(len(part.messages) for part in found[scope, name])
+        return kept
 
     async def _session(self, scope: str, parts: Sequence[ImportedConversation]) -> list[_Taken]:
         return [await self._conversation(scope, found) for found in parts]
@@ -245,10 +269,12 @@ class _Import:
             new[0] = {**new[0], "conversation_title": found.title}
         taken = _Taken(scope, found, new)
         if new and not self.report.dry_run:
-            ids = await chat.put_many(new)
-            for said_together in _rounds(ids, new) if self.extract else ():
-                await self.memory.longterm.schedule_messages(scope, found.session_id, said_together)
-                taken.scheduled += 1
+            if self.extract:
+                # In one transaction: an import that is run again leaves alone what is here already.
+                jobs = await self.memory.longterm.schedule_conversation(scope, found.session_id, new)
+                taken.scheduled = len(jobs)
+            else:
+                await chat.put_many(new)
         return taken
 
     def _count(self, taken: _Taken) -> None:
@@ -282,20 +308,6 @@ def _storable(arguments: dict[str, Any], report: ImportReport) -> dict[str, Any]
         report.left_out["metadata that are too large or have odd names"] += 1
         arguments["metadata"] = {"import": arguments["metadata"].get("import", {})}
     return arguments
-
-
-def _rounds(ids: Sequence[str], messages: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """The ids of what the user said and what was answered, round by round."""
-    together: list[str] = []
-    answered = False
-    for message_id, message in zip(ids, messages, strict=False):
-        if message["role"] == "user" and answered:
-            yield together
-            together, answered = [], False
-        answered = answered or message["role"] == "assistant"
-        together.append(message_id)
-    if together:
-        yield together
 
 
 def _sample(report: ImportReport, text: str) -> None:

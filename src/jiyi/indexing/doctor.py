@@ -12,6 +12,7 @@ from typing import Any
 from jiyi.errors import IndexingError
 from jiyi.indexing.background import BackgroundIndexer
 from jiyi.indexing.drain import Drainer
+from jiyi.indexing.verify import is_built
 from jiyi.jobs import JobWorker
 from jiyi.model import clock
 from jiyi.ports import ChatStore, DerivedIndex, JobStore, RecordStore
@@ -105,7 +106,7 @@ def _examined(index: DerivedIndex, drainer: Drainer, advice: list[str], notes: l
         return {"index": index.name, **unknown, **index.describe()}
     description = index.describe()
     # Deleting an index is allowed at any time, and a new store has none yet: nothing is wrong then.
-    built = bool(description.get("bytes"))
+    built = is_built(description)
     problems = index.check() if state.usable else []
     if not built:
         notes.append(f"index {index.name} is not built: the next recall builds it, or 'jiyi repair' now")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,8 @@ class IndexReport:
     surplus: tuple[str, ...] = ()
     """Ids that it holds and the records do not have, or that it holds twice."""
     problems: tuple[str, ...] = ()
+    built: bool = True
+    """Whether it is there at all: a new store has no index until the first recall, and one may be deleted."""
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -46,6 +48,7 @@ class IndexReport:
         return {
             "index": self.index,
             "sound": self.sound,
+            "built": self.built,
             "records": self.records,
             "held": self.held,
             "behind": self.behind,
@@ -63,6 +66,10 @@ def verify(
     """Compare ids and hashes of all records with everything the index holds. Changes nothing."""
     with index.exclusive():
         state = drainer.state(index)
+        if not state.usable and not is_built(index.describe()):
+            # Nothing is wrong: the next recall builds it.
+            records = _count(store, progress)
+            return IndexReport(index=index.name, records=records, held=0, behind=state.behind, built=False)
         log_position = index.log_position()
         problems = list(index.check())
         held: dict[str, str] = {}
@@ -108,6 +115,21 @@ def verify(
         problems=tuple(problems),
         counts={"missing": len(missing), "stale": len(stale), "surplus": len(surplus)},
     )
+
+
+def is_built(description: Mapping[str, Any]) -> bool:
+    """Whether an index that describes itself so is there at all, in whatever state."""
+    return bool(description.get("built", description.get("bytes")))
+
+
+def _count(store: RecordStore, progress: Progress | None) -> int:
+    records, after = 0, ""
+    while page := store.scan(after_id=after, limit=_PAGE):
+        records += len(page)
+        after = page[-1].id
+        if progress is not None:
+            progress(records, None)
+    return records
 
 
 def _changed_since(store: RecordStore, log_position: LogPosition) -> list[str]:

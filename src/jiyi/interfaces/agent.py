@@ -46,7 +46,8 @@ class AgentInterface(Protocol):
         """Store what the user said, and put the prompt for the answer together.
 
         `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
-        turn goes on where it stood, and `turn.reply` is set if it was answered.
+        turn goes on where it stood, and `turn.reply` is set if it was answered. `turn.broken_off` says why that reply
+        is only a part of one.
         """
 
     async def resume(self) -> TurnInterface | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jiyi.longterm.forgetting import ForgettingPlan
     from jiyi.longterm.retrieval import Recollections
     from jiyi.model.entry import MemoryEntry
+    from jiyi.model.message import MessageLike
 
 
 @runtime_checkable
@@ -47,6 +48,14 @@ class LongtermInterface(Protocol):
         created_at: datetime | None = None,
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
+
+    async def schedule_conversation(
+        self, user_id: str, conversation_id: str, messages: Sequence[MessageLike]
+    ) -> list[str]:
+        """Add messages to a conversation and look through their rounds in the background; returns the ids of the jobs.
+
+        Messages and jobs are one transaction: whatever happens, none is there without the other.
+        """
 
     async def schedule_messages(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> str:
         """Look for facts in messages that are stored already, one round, in the background; returns the id of the job.
@@ -168,8 +177,11 @@ class LongtermInterface(Protocol):
         The other one is superseded: `superseded` lists it and `restore` brings it back.
         """
 
-    async def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
-        """Facts that were replaced, the last first, each with the one that took its place."""
+    async def superseded(self, user_id: str, *, limit: int = 100, reflections: bool = False) -> list[Replaced]:
+        """Facts that were replaced, the last first, each with the one that took its place.
+
+        With `reflections` also the summaries that went because one of their facts was replaced.
+        """
 
     async def try_generate_reflection(
         self,

@@ -285,6 +285,9 @@ class Memory(AdministrationInterface, Protocol):
         Memories that were made from it stay.
         """
 
+    async def forgotten_sessions(self, session_ids: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these sessions of the scope were deleted by `forget_session` and have no message now."""
+
     def chat(
         self,
         session_id: str | None = None,

@@ -59,6 +59,10 @@ class TurnInterface(Protocol):
     def reply(self) -> str | None:
         """The stored reply; `None` until the turn is finished."""
 
+    @property
+    def broken_off(self) -> str | None:
+        """Why the stored reply is only a part of one, or empty ("the reader stopped"); `None` when it is whole."""
+
     async def call(self, tool_call: Any) -> str:
         """Do what the model asked for, in the form in which its client gives it; returns the text for the model.
 

@@ -184,6 +184,11 @@ class JobWorker(BackgroundThread):
             _log.warning("background work waits: %s", self.last_error)
             self._stop.wait(_AFTER_TROUBLE_SECONDS)
             return True
+        except Exception as error:  # noqa: BLE001 - whatever a room or a model raises, the thread continues
+            self.last_error = f"{type(error).__name__}: {error}"
+            # The kind of error only: its text may quote what somebody said.
+            _log.error("background work failed: %s", type(error).__name__)
+            self._stop.wait(_AFTER_TROUBLE_SECONDS)
         return False
 
     def _pause(self) -> float:

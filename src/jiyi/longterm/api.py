@@ -28,7 +28,7 @@ from jiyi.model.forgetting_curve import (
 )
 from jiyi.model.job import JobDraft
 from jiyi.model.limits import Limits, check_whole
-from jiyi.model.message import Message
+from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import check_scope
 from jiyi.model.scoring import DECAY_RATE, final_weights
@@ -97,6 +97,20 @@ class Longterm:
         await self._write(self._service.append, scope, session, messages, job, _check_time(created_at))
         self._queued()
         return job.id
+
+    async def schedule_conversation(
+        self, user_id: str, conversation_id: str, messages: Sequence[MessageLike]
+    ) -> list[str]:
+        """Add messages to a conversation and look through their rounds in the background; returns the ids of the jobs.
+
+        Messages and jobs are one transaction: whatever happens, none is there without the other.
+        """
+        scope = check_scope(user_id)
+        session = self._limits.check_session_id(conversation_id, "conversation_id")
+        checked = check_messages(messages)
+        jobs: list[str] = await self._write(self._service.schedule_conversation, scope, session, checked)
+        self._queued()
+        return jobs
 
     async def schedule_messages(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> str:
         """Look for facts in messages that are stored already, one round, in the background; returns the id of the job.
@@ -293,10 +307,15 @@ class Longterm:
         self._written()
         return done
 
-    async def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
-        """Facts that were replaced, the last first, each with the one that took its place."""
+    async def superseded(self, user_id: str, *, limit: int = 100, reflections: bool = False) -> list[Replaced]:
+        """Facts that were replaced, the last first, each with the one that took its place.
+
+        With `reflections` also the summaries that went because one of their facts was replaced.
+        """
         most = check_whole(limit, "limit", 1, 1_000_000)
-        return await self._run(self._service.conflicts.replaced, check_scope(user_id), most)
+        return await self._run(
+            self._service.conflicts.replaced, check_scope(user_id), most, reflections=bool(reflections)
+        )
 
     # --- reflection ---------------------------------------------------------------------------------------------------
 

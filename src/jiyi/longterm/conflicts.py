@@ -58,10 +58,14 @@ class Conflicts:
                 break
         return found[:limit]
 
-    def replaced(self, scope: str, limit: int) -> list[Replaced]:
-        """What was superseded, the last first."""
+    def replaced(self, scope: str, limit: int, *, reflections: bool) -> list[Replaced]:
+        """What was superseded, the last first; reflections only if they are wanted."""
         store = self._deps.store
-        gone = [entry for entry in store.inactive(scope, limit=_MAX_FACTS) if entry.superseded_by is not None][:limit]
+        gone = [
+            entry
+            for entry in store.inactive(scope, limit=_MAX_FACTS)
+            if entry.superseded_by is not None and (reflections or entry.memory_type != "reflection")
+        ][:limit]
         ids = list(dict.fromkeys(entry.superseded_by for entry in gone if entry.superseded_by is not None))
         by = {entry.id: entry for entry in store.by_ids(scope, ids)}
         return [Replaced(entry, by.get(entry.superseded_by or "")) for entry in gone]

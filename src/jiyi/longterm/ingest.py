@@ -31,6 +31,7 @@ from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, imported_from
 from jiyi.ports import Amendment
+from jiyi.ports.longterm import MessagesDeletedError
 from jiyi.recall.request import Request
 from jiyi.text import detect_language, fold
 from jiyi.text.change_words import is_temporary
@@ -104,7 +105,12 @@ class FactIngestor:
     def keep_round(
         self, scope: str, conversation_id: str, messages: Sequence[tuple[str, Message, datetime]], job: Job
     ) -> list[MemoryEntry] | None:
-        """Find, decide, store, and finish the job. `None` when somebody else has done the job meanwhile."""
+        """Find, decide, store, and finish the job. `None` when somebody else has done the job meanwhile.
+
+        `MessagesDeletedError` when one of the messages was deleted meanwhile: nothing is kept then.
+        """
+        if not messages:
+            return self._deps.store.commit(scope, (), actor=self._deps.actor, finished=job)
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
         model = self._deps.models.scorer
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
@@ -115,11 +121,18 @@ class FactIngestor:
         if model is None and said.user:
             self._apply_changes(work, decision)
         return self._deps.store.commit(
-            scope, decision.entries, decision.amendments, actor=self._deps.actor, finished=job
+            scope,
+            decision.entries,
+            decision.amendments,
+            actor=self._deps.actor,
+            finished=job,
+            made_of=[message_id for message_id, _, _ in messages],
         )
 
     def keep_candidate(self, candidate: Candidate) -> list[MemoryEntry] | None:
         """Store what a conversation has proposed, unless it is known; `None` when it is not worth keeping.
+
+        `MessagesDeletedError` when what was said was deleted.
 
         It is stored first and marked after: a crash in between means that it is known when it comes again.
         """
@@ -132,11 +145,15 @@ class FactIngestor:
         if not proposal.worth_keeping or is_steering(proposal.text):
             return None
         ends = dict.fromkeys((candidate.first_message_id, candidate.last_message_id))
-        messages = self._deps.store.messages(scope, list(ends))
+        messages = self._deps.store.undeleted_messages(scope, list(ends))
+        if len(messages) < len(ends):
+            raise MessagesDeletedError
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
         work = _Work(scope, candidate.session_id, said, messages, candidate.made_by)
         decision = self._decide(work, [proposal], ())
-        return self._deps.store.commit(scope, decision.entries, decision.amendments, actor=self._deps.actor)
+        return self._deps.store.commit(
+            scope, decision.entries, decision.amendments, actor=self._deps.actor, made_of=list(ends)
+        )
 
     def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:
         """A claim that begins with a pronoun gets the person or animal that the user spoke of last, if it fits.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -23,9 +23,11 @@ from jiyi.model.identity import text_hash
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
+from jiyi.ports.longterm import MessagesDeletedError
 
 ROUND_JOB = "longterm.round"
 _CANDIDATE_TAKER = "longterm"
+_DELETED = "forgotten"
 REFLECTION_TYPES = ("reflection",)
 _MAX_LINKED = 1_000
 _MAX_WAITING = 1_000_000
@@ -69,6 +71,15 @@ class LongtermService:
         self._written()
         return ids
 
+    def schedule_conversation(self, scope: str, session: str, messages: Sequence[Message]) -> list[str]:
+        """Put messages on disk with a job for each of their rounds; returns the ids of the jobs."""
+        jobs = [(JobDraft(ROUND_JOB, scope, {"conversation_id": session}), places) for places in _rounds(messages)]
+        self._deps.store.append_messages(
+            scope, session, messages, actor=self._deps.actor, recallable=self._deps.recallable, rounds=jobs
+        )
+        self._written()
+        return [job.id for job, _ in jobs]
+
     def schedule_messages(self, scope: str, session: str, ids: Sequence[str]) -> str:
         """Queue a round of messages that are stored already."""
         there = {found[0] for found in self._deps.store.messages(scope, ids)}
@@ -109,20 +120,47 @@ class LongtermService:
 
     def _keep(self, job: Job) -> list[MemoryEntry] | None:
         session = str(job.payload["conversation_id"])
-        messages = self._deps.store.messages(job.scope, job.payload["messages"])
-        stored = self._ingestor.keep_round(job.scope, session, messages, job)
+        while True:
+            messages = self._undeleted(job.scope, job.payload["messages"])
+            try:
+                stored = self._ingestor.keep_round(job.scope, session, messages, job)
+            except MessagesDeletedError:
+                continue
+            break
         if stored:
             self._written()
             if self.reflector.announce(job.scope, session):
                 self._queued()
         return stored
 
+    def _undeleted(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+        """The messages that were not deleted since. A reply to one that was is left out: it may repeat it."""
+        store = self._deps.store
+        there = {found[0]: found for found in store.undeleted_messages(scope, ids)}
+        if len(there) == len(ids):
+            return list(there.values())
+        roles = {message_id: message.role for message_id, message, _ in store.messages(scope, ids)}
+        left: list[tuple[str, Message, datetime]] = []
+        answers_deleted = False
+        for each in ids:
+            # Of one that was erased nothing is known any more.
+            role = roles.get(each, "user")
+            if role == "user":
+                answers_deleted = each not in there
+            if each in there and not answers_deleted:
+                left.append(there[each])
+        return left
+
     def take_candidates(self, scope: str, session: str | None, limit: int) -> list[MemoryEntry]:
         """Store the candidates of conversations that are worth keeping; returns what was stored."""
         chats = self._deps.chats
         stored: list[MemoryEntry] = []
         for candidate in chats.candidates(scope, session_id=session, state="new", limit=limit):
-            kept = self._ingestor.keep_candidate(candidate)
+            try:
+                kept = self._ingestor.keep_candidate(candidate)
+            except MessagesDeletedError:
+                chats.settle_candidate(scope, candidate.id, state="rejected", by=_DELETED)
+                continue
             if kept is None:
                 continue
             chats.settle_candidate(scope, candidate.id, state="taken", by=_CANDIDATE_TAKER)
@@ -209,3 +247,15 @@ class LongtermService:
             "forgettable": not exempt,
             "versions": [version.to_dict() for version in versions],
         }
+
+
+def _rounds(messages: Sequence[Message]) -> Iterator[range]:
+    """The places of what the user said and what was answered, round by round."""
+    first, answered = 0, False
+    for place, message in enumerate(messages):
+        if message.role == "user" and answered:
+            yield range(first, place)
+            first, answered = place, False
+        answered = answered or message.role == "assistant"
+    if messages:
+        yield range(first, len(messages))

@@ -123,13 +123,16 @@ class MemoryBase:
         done = {"flushed": 0, "failed": 0}
         for scope, session_id in sessions:
             try:
-                ChatService(self._chat_deps(), scope, session_id, budget, settings.summarize_prompt).flush("end")
+                chat = ChatService(self._chat_deps(), scope, session_id, budget, settings.summarize_prompt)
+                searched = chat.try_flush("end")
+                failure: Exception | str | None = searched.error or searched.trouble
             except JiyiError as error:
+                failure = error
+            if failure is not None:
                 # The kind of error only: its text may quote the conversation.
-                _log.warning("a session that is over could not be searched: %s", type(error).__name__)
-                done["failed"] += 1
-            else:
-                done["flushed"] += 1
+                kind = failure if isinstance(failure, str) else type(failure).__name__
+                _log.warning("a session that is over could not be searched: %s", kind)
+            done["flushed" if failure is None else "failed"] += 1
             self._agent_sessions().ended(scope, session_id)
         return done
 

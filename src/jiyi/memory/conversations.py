@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
 from jiyi.model import clock
 from jiyi.model.message import Message, MessageLike, check_messages
@@ -68,6 +69,14 @@ class Conversations(MemoryBase):
         receipt = await self._write(self._components.chats.forget_session, own, session, actor=self._settings.actor)
         self._written()
         return receipt
+
+    async def forgotten_sessions(self, session_ids: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these sessions of the scope were deleted by `forget_session` and have no message now."""
+        if isinstance(session_ids, str | bytes) or not isinstance(session_ids, Iterable):
+            raise InvalidInputError(f"session_ids must be a list of ids, not {type(session_ids).__name__}")
+        checked = [self._limits.check_session_id(each) for each in session_ids]
+        found: set[str] = await self._run(self._components.chats.forgotten_sessions, self._scope(scope), checked)
+        return found
 
     def chat(
         self,

@@ -11,7 +11,7 @@ from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
 from jiyi.model.entry import TRUST_LEVELS, MemoryEntry, Source
 from jiyi.model.identity import new_id, new_ids
-from jiyi.model.limits import Limits, check_importance, check_whole
+from jiyi.model.limits import MAX_POSITION, Limits, check_importance, check_whole
 from jiyi.model.metadata import check_metadata
 from jiyi.model.namespace import check_namespace
 from jiyi.ports import Draft
@@ -114,7 +114,7 @@ _CHECKS: dict[str, Callable[[Limits, Any], Any]] = {
     "domain": lambda _, value: check_word(value, "domain"),
     "conversation_id": lambda limits, value: limits.check_session_id(value, "conversation_id"),
     "occurred_at": lambda _, value: clock.require_aware(value, "occurred_at"),
-    "position": lambda _, value: check_whole(value, "position", 0, 2**31 - 1),
+    "position": lambda _, value: check_whole(value, "position", 0, MAX_POSITION),
     "metadata": lambda _, value: check_metadata(value),
     "namespace": lambda _, value: check_namespace(value),
     "expires_at": lambda _, value: clock.require_aware(value, "expires_at"),
@@ -124,7 +124,7 @@ _CHECKS: dict[str, Callable[[Limits, Any], Any]] = {
 
 _PATCHED = frozenset(
     {"category", "tags", "importance_score", "memory_type", "domain", "conversation_id"}
-    | {"occurred_at", "position", "metadata", "namespace", "expires_at"}
+    | {"occurred_at", "position", "metadata", "namespace", "expires_at", "strength"}
 )
 """What an existing entry keeps where nothing is said about it."""
 _CLEARABLE: dict[str, Any] = {

@@ -10,6 +10,8 @@ from jiyi.errors import InvalidInputError
 
 _MAX_BYTES_PER_CHARACTER = 4
 """In UTF-8."""
+MAX_POSITION = 2**31 - 1
+"""Of an entry in its conversation."""
 MAX_TOOL_ANSWER = 2_000
 """How many tokens the answer of a tool has at most, unless the program says otherwise."""
 

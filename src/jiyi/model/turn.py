@@ -89,10 +89,11 @@ class FinishedTurn:
 class TurnEvent:
     """Something that happens while a turn is answered."""
 
-    kind: Literal["turn", "piece", "call", "result"]
-    """The turn has begun, a piece of the reply came, a tool is called, its result is stored."""
+    kind: Literal["turn", "piece", "call", "result", "broken_off"]
+    """The turn has begun, a piece of the reply came, a tool is called, its result is stored.
+    `broken_off` is the last event of a request that was made before: the stored reply is only a part of one."""
     text: str = ""
-    """The id of the turn, the piece, the arguments as JSON, or the result."""
+    """The id of the turn, the piece, the arguments as JSON, the result, or why the reply was broken off."""
     name: str = ""
     """The tool."""
     call_id: str = ""

@@ -30,6 +30,7 @@ class NoopTurn:
         self.budget = TurnBudget(token_limit, 0, ())
         self.memories: tuple[ShownMemory, ...] = ()
         self.reply: str | None = None
+        self.broken_off: str | None = None
 
     def to_openai(self) -> list[dict[str, Any]]:
         """The messages for OpenAI and compatible servers."""
@@ -57,6 +58,7 @@ class NoopTurn:
 
     async def break_off(self, partial: str, reason: str) -> FinishedTurn:
         """A receipt for nothing."""
+        self.broken_off = reason or "broken off"
         return await self.finish(partial)
 
 

@@ -105,6 +105,10 @@ class NoopMemory:
         """A receipt for nothing."""
         return Erased(session_id, None)
 
+    async def forgotten_sessions(self, session_ids: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Nothing was ever kept."""
+        return set()
+
     async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
         """A receipt for nothing."""
         return ScopeReceipt(scope, erased=erase, at=clock.utc_now())

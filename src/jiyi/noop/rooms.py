@@ -211,6 +211,7 @@ class NoopLongterm:
 
     extract_and_store_memories_for_round = returns(LongtermInterface.extract_and_store_memories_for_round, list)
     schedule_round = returns(LongtermInterface.schedule_round, new_id)
+    schedule_conversation = returns(LongtermInterface.schedule_conversation, list)
     schedule_messages = returns(LongtermInterface.schedule_messages, new_id)
     get_intent_domains = returns(LongtermInterface.get_intent_domains, lambda: [GENERAL_CHAT])
     take_candidates = returns(LongtermInterface.take_candidates, list)

@@ -16,7 +16,7 @@ from jiyi.model.daily_note import day_of, day_range, local_day, neighbouring_day
 from jiyi.model.limits import check_whole
 from jiyi.model.note import AppendedNote
 from jiyi.notes.entries import new_entry_id
-from jiyi.notes.longterm_file import comparable
+from jiyi.notes.longterm_file import words_of
 from jiyi.notes.markdown import take_apart
 from jiyi.notes.visibility import is_shared
 
@@ -88,11 +88,12 @@ def _write_all(
 ) -> None:
     """Write candidates of sessions of one kind: what a group said is compared with what the group may see."""
     earlier = service.deps.chats.candidates(candidates[0].scope, state="taken", limit=_MAX_EARLIER)
-    known = {comparable(c.content) for c in earlier if kinds.get(c.session_id, "main") == kind}
-    noted = [comparable(text) for text in _recent_texts(service, kind)]
+    known = {words_of(c.content) for c in earlier if kinds.get(c.session_id, "main") == kind}
+    noted = [words_of(text) for text in _recent_texts(service, kind)]
     for candidate in candidates:
-        text = comparable(candidate.content)
-        repeated = text in known or (len(text) >= _MIN_CONTAINED and any(text in other for other in noted))
+        text = words_of(candidate.content)
+        long = len(text.replace(" ", "")) >= _MIN_CONTAINED
+        repeated = text in known or (long and any(text in other for other in noted))
         found = _find_entry(service, candidate, kind)
         if repeated and found is None:
             _settle(service, candidate, "rejected", _BY_DUPLICATE)

@@ -31,6 +31,7 @@ from jiyi.notes.longterm_file import (
     replace_long_term,
     with_additions,
     without_lines,
+    words_of,
 )
 from jiyi.notes.markdown import items_of
 from jiyi.notes.paths import LONG_TERM
@@ -74,9 +75,8 @@ def curate(service: NotesService, *, days: int = 7, now: datetime | None = None)
         shown = [f"{note.path}:\n{note.text}" for note in notes]
         additions, removals = propose_with_model(service.model, service.counter, before.text, shown)
         additions = [replace(a, section=match_section(a.section, headings)) for a in additions]
-        additions = [
-            a for a in additions if not is_passing(a.text) and comparable(a.text) not in comparable(before.text)
-        ]
+        said = words_of(before.text)
+        additions = [a for a in additions if not is_passing(a.text) and words_of(a.text) not in said]
     else:
         additions, removals = _by_rules(before, notes, ledger)
     additions = [replace(a, text=a.text.strip()) for a in additions if a.text.strip()]
@@ -202,15 +202,16 @@ def _by_rules(
     """(additions, lines to take out): sentences that say something lasting, and what they make wrong."""
     otherwise = default_section(before.text, [note.text for note in notes])
     headings = headings_of(before.text)
-    everything = comparable(before.text)
+    everything = words_of(before.text)
     found: dict[str, Addition] = {}
     for note in notes:
         if note.entry_id in ledger.promoted or note.entry_id in before.promoted:
             continue
         for kind, statement in _statements(note):
-            plain = comparable(statement)
-            if plain and plain not in everything and plain not in found and len(statement) <= _MAX_CHARACTERS:
-                whole = comparable(note.text) == plain and not note.by_hand
+            plain = words_of(statement)
+            new = plain not in everything and plain not in found
+            if new and comparable(statement) and len(statement) <= _MAX_CHARACTERS:
+                whole = words_of(note.text) == plain and not note.by_hand
                 section = section_for(kind, headings, otherwise)
                 entry_id = note.entry_id if whole else ""
                 text = " ".join(statement.split())

@@ -39,6 +39,8 @@ _BOMS: Final = {
     "utf-32-le": codecs.BOM_UTF32_LE,
     "utf-32-be": codecs.BOM_UTF32_BE,
 }
+# Signs that make another word or number of it: C++ is not C, and 1.5 is not 15.
+_WORD: Final = re.compile(r"[+-]?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+[+#]*")
 # What would begin a block of its own if it stood behind the sign of a list item.
 _STRUCTURE: Final = re.compile(r"\s*(?:#|>|```|~~~|[-*+]\s|\d+[.)]\s|---|===|<!--)")
 
@@ -79,13 +81,9 @@ class LongTerm:
 
     def __contains__(self, text: str) -> bool:
         """Whether it says this already, as an item or as lines of their own."""
-        wanted = comparable(text)
-        if not wanted:
-            # Signs alone, such as emoji.
-            return text.strip() in self.text
-        lines = [comparable(without_comment(line)) for line in self.text.split("\n")]
-        whole = "\n".join(filter(None, lines))
-        return "\n".join(filter(None, map(comparable, text.split("\n")))) in whole
+        wanted = _plain_lines(text)
+        lines = _plain_lines(self.text)
+        return any(lines[start : start + len(wanted)] == wanted for start in range(len(lines)))
 
     def encoded(self, text: str) -> bytes:
         """Another text in the same encoding, with the same mark at its beginning."""
@@ -112,6 +110,18 @@ class Addition:
 def comparable(text: str) -> str:
     """A text for comparing: its letters and digits alone, folded."""
     return "".join(character for character in fold(text) if character.isalnum())
+
+
+def words_of(text: str) -> str:
+    """A text for looking for it in others: its words and numbers in order, with a blank before and behind each."""
+    found = _WORD.findall(fold(text)) or text.split()
+    return f" {' '.join(found)} "
+
+
+def _plain_lines(text: str) -> list[str]:
+    """The lines that say something, without the sign of an item; blanks and large letters make no difference."""
+    bare = (_ITEM.sub("", without_comment(line), count=1) for line in text.split("\n"))
+    return [plain for line in bare if (plain := " ".join(fold(line).split()))]
 
 
 def headings_of(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jiyi.errors import ModelError, ModelReplyError
 from jiyi.model.replies import parse_json_reply
 from jiyi.model.storable import storable
-from jiyi.notes.longterm_file import Addition, comparable
+from jiyi.notes.longterm_file import Addition, comparable, words_of
 from jiyi.prompts.notes import CURATE_SCHEMA, curate_messages
 from jiyi.text.token_count import cut_to_tokens
 
@@ -62,9 +62,9 @@ def _asked(model: ChatModel, question: Sequence[Message], long_term: str) -> tup
     reply = model.complete(question, max_tokens=_REPLY_TOKENS, schema=CURATE_SCHEMA)
     data = parse_json_reply(reply, _READ_SCHEMA)
     additions = [addition for item in data["additions"] if (addition := _addition(item)) is not None]
-    lines = {comparable(line): line.rstrip("\r") for line in long_term.split("\n") if comparable(line)}
+    lines = {words_of(line): line.rstrip("\r") for line in long_term.split("\n") if comparable(line)}
     asked = [line for line in data["removals"] if isinstance(line, str) and not line.lstrip().startswith("#")]
-    removals = list(dict.fromkeys(lines[key] for line in asked if (key := comparable(line)) in lines))
+    removals = list(dict.fromkeys(lines[key] for line in asked if (key := words_of(line)) in lines))
     lost = len(data["additions"]) + len(data["removals"]) - len(additions) - len(removals)
     if lost and not additions and not removals:
         # Never an empty proposal in place of one that was not understood.

@@ -136,6 +136,10 @@ class ChatStore(CompactionStore, Protocol):
         """Delete a session for good, with everything derived from it."""
         ...
 
+    def forgotten_sessions(self, scope: str, session_ids: Sequence[str]) -> set[str]:
+        """Which of these sessions were deleted by `forget_session`, and have no message now."""
+        ...
+
     def summary(self, scope: str, session_id: str, summary_id: str) -> Summary | None:
         """One summary by its id."""
         ...

@@ -116,7 +116,9 @@ CONVERSATION, TIMED, ALONE = "c:", "t:", "e:"
 
 
 class TermRow(NamedTuple):
-    """What the scorer knows of one text: its place, and 32-bit term ids (little-endian) with one byte of count each.
+    """What the scorer knows of one text: its place, and its terms with one byte of count each.
+
+    Terms are the numbers of `jiyi.text.term_ids`, as 32-bit integers (little-endian).
 
     A tuple: every recall makes a hundred of them.
     """
@@ -160,10 +162,6 @@ class TextSource(Protocol):
         self, threads: Iterable[tuple[str, str]], words: Sequence[str]
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, thread) of a conversation its length and how often each word stands in it."""
-        ...
-
-    def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers under which `windows` shows these terms."""
         ...
 
 
@@ -230,6 +228,17 @@ class VectorScan(Protocol):
         ...
 
 
+@runtime_checkable
+class ComparesLists(Protocol):
+    """A `VectorScan` that may keep the vectors of a list of entries, which many questions ask for, in memory."""
+
+    def best_listed(
+        self, limit: int, listed: frozenset[str], *, periods: Sequence[tuple[datetime, datetime]] = ()
+    ) -> list[str] | None:
+        """Ids of the most similar of these, inside one of the periods if any; `None` if they are not in memory."""
+        ...
+
+
 class VectorIndex(DerivedIndex, Protocol):
     """Finds entries by meaning, exactly, inside the visible scopes."""
 
@@ -289,6 +298,13 @@ class ScopeReader(Protocol):
 
         `None` when they are too large for that, or the text index is behind in them, or an index is missing or not to
         be trusted: then each index has to be brought up to date and asked by itself.
+        """
+        ...
+
+    def last_read(self, filters: Filters) -> TextSource | None:
+        """The texts of these scopes as they were read last, perhaps not the current ones; `None` if they are unknown.
+
+        They tell how the question will be worded, so that its vector can be compared in the round trip that reads them.
         """
         ...
 

@@ -27,6 +27,10 @@ class Amendment:
     """The id of the new entry that is the reason: if that is not stored, nothing is changed."""
 
 
+class MessagesDeletedError(Exception):
+    """What was to be kept is made of messages that were deleted meanwhile. Nothing was changed."""
+
+
 FadingPlace: TypeAlias = "tuple[datetime, str]"
 
 
@@ -62,16 +66,21 @@ class LongtermStore(Protocol):
         actor: str,
         recallable: bool,
         job: JobDraft | None = None,
+        rounds: Sequence[tuple[JobDraft, range]] = (),
         said_at: datetime | None = None,
     ) -> list[str]:
         """Add messages to a session, and the job that is about them; returns the message ids.
 
-        They were said at `said_at`, or now.
+        `rounds` are jobs about some of the messages, by their places. They were said at `said_at`, or now.
         """
         ...
 
     def messages(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
         """(id, message, when it was said) of these messages of the scope; also of those that were replaced since."""
+        ...
+
+    def undeleted_messages(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+        """The same without those that were forgotten or taken out of their conversation."""
         ...
 
     def commit(
@@ -84,12 +93,14 @@ class LongtermStore(Protocol):
         finished: Job | None = None,
         jobs: Sequence[JobDraft] = (),
         all_or_nothing: bool = False,
+        made_of: Sequence[str] = (),
     ) -> list[MemoryEntry] | None:
         """New entries, changes of old ones and what becomes of the jobs, all in one transaction.
 
         An entry whose key is taken is left out. `None`, and nothing changed, when the finished job is no longer the
         caller's. With `all_or_nothing` only the job is finished when an entry that is to be changed has another version
-        than expected, or is gone.
+        than expected, or is gone. `MessagesDeletedError`, and nothing changed, when one of the messages that it is
+        `made_of` was deleted.
         """
         ...
 

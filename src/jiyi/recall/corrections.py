@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
+from jiyi.text.stated_attributes import asked_attributes, stated_attributes
 
 if TYPE_CHECKING:
     from jiyi.ports import RecordStore
@@ -28,16 +29,27 @@ def mark_corrected(hits: Sequence[MemoryEntry], store: RecordStore, analyzer: An
     return [_marked(hit, corrections, analyzer) if hit.memory_type == MESSAGE_TYPE else hit for hit in hits]
 
 
-def current_first(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+def current_first(
+    hits: Sequence[MemoryEntry],
+    question: str = "",
+    admit: Callable[[Sequence[str]], Collection[str]] = frozenset,
+) -> list[MemoryEntry]:
     """The hits, each fact that holds now before the message that it corrects, and at least as relevant.
 
-    Only a fact that has words of the question: not everything that ended with the same message is what was asked.
+    Only a fact that has words of the question, or states what it asks for: not everything that ended with the same
+    message is what was asked. One that states it comes in even where it was too far behind to be a hit, if it is among
+    those that may be seen: `admit` gives them out of ids.
     """
+    asked = frozenset(asked_attributes(question))
     order = list(hits)
     for message in [hit for hit in hits if hit.corrected_by]:
         place = next(place for place, hit in enumerate(order) if hit.id == message.id)
-        holding = {fact.id for fact in message.corrected_by}
-        behind = [hit for hit in order[place + 1 :] if hit.id in holding and _has_words_of_question(hit)]
+        holding = {fact.id: fact for fact in message.corrected_by}
+        shown = {hit.id for hit in order}
+        stating = [fact for fact in holding.values() if fact.id not in shown and _states(fact, asked)]
+        seen = admit([fact.id for fact in stating]) if stating else ()
+        behind = [hit for hit in order[place + 1 :] if hit.id in holding and (_has_words(hit) or _states(hit, asked))]
+        behind += [replace(fact, explanation=Explanation()) for fact in stating if fact.id in seen]
         if not behind:
             continue
         moved = {hit.id for hit in behind}
@@ -53,8 +65,13 @@ def current_first(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     return order
 
 
-def _has_words_of_question(hit: MemoryEntry) -> bool:
+def _has_words(hit: MemoryEntry) -> bool:
+    """Whether it has words of the question."""
     return hit.explanation is not None and bool(hit.explanation.matched_terms)
+
+
+def _states(fact: MemoryEntry, asked: frozenset[str]) -> bool:
+    return bool(asked) and not asked.isdisjoint(stated_attributes(fact.content))
 
 
 def _marked(

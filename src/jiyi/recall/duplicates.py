@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from jiyi.model.entry import MESSAGE_TYPE
 from jiyi.text.stopwords import CHINESE, ENGLISH
+from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
@@ -20,7 +24,13 @@ _NEGATING: Final = """
     no not never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt werent wont
     wouldnt couldnt shouldnt hasnt havent hadnt aint 不 没 没有 不是 别 未 无 否
 """
-_NEGATIONS: Final = frozenset(_NEGATING.split())
+_OTHER_PEOPLE: Final = "he him his she her hers they them their theirs 他 她 他们 她们"
+_TELLING: Final = frozenset((_NEGATING + _OTHER_PEOPLE).split())
+"""Stop words by which two texts say different things."""
+# Chinese has no blanks between words.
+_UNIT: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
+_BEGINNING: Final = 4
+"""So much of a word is compared: endings make no difference."""
 _MIN_TERMS: Final = 2
 
 
@@ -28,7 +38,6 @@ _MIN_TERMS: Final = 2
 class Folding:
     """Decides for hits, best first, which of them say what a better one says."""
 
-    term_ids: Callable[[Sequence[str]], list[int]]
     matched: Callable[[int], Sequence[str]]
     """The question's words that a candidate has, by its place."""
     terms: Sequence[bytes]
@@ -37,7 +46,6 @@ class Folding:
     _without_key: int = 0
     _messages: int = 0
     """How many of those that are kept have no key, and how many are messages."""
-    _empty: frozenset[int] | None = None
 
     def better(self, entry: MemoryEntry, place: int) -> str | None:
         """The id of the better hit that says the same; `None` when there is none, and the entry is kept."""
@@ -58,7 +66,7 @@ class Folding:
         return self._messages != (len(self._kept) if entry.memory_type == MESSAGE_TYPE else 0)
 
     def _same(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
-        """Whether two texts have the same words, but for words that say nothing. "Not" says something.
+        """Whether two texts have the same words in one order, but for words that say nothing. "Not" says something.
 
         Keys and days tell things apart: the same text under two keys is two things, and on two days two events.
         """
@@ -67,12 +75,32 @@ class Folding:
         if entry.content.casefold() == other.content.casefold():
             return True
         own, others = frozenset(array("I", self.terms[place])), frozenset(array("I", self.terms[other_place]))
-        return len(own & others) >= _MIN_TERMS and (own ^ others) <= self._says_nothing()
+        same_words = len(own & others) >= _MIN_TERMS and (own ^ others) <= _says_nothing()
+        return same_words and _in_same_order(entry.content, other.content)
 
-    def _says_nothing(self) -> frozenset[int]:
-        if self._empty is None:
-            self._empty = frozenset(self.term_ids(sorted((ENGLISH | CHINESE) - _NEGATIONS)))
-        return self._empty
+
+@cache
+def _says_nothing() -> frozenset[int]:
+    return frozenset(map(term_id, (ENGLISH | CHINESE) - _TELLING))
+
+
+def _in_same_order(one: str, other: str) -> bool:
+    """Whether the words that both texts have once come in one order: who owes whom is told by nothing else."""
+    own, others = _units(one), _units(other)
+    counted, other_counted = Counter(own), Counter(others)
+    once = {unit for unit, count in counted.items() if count == 1 == other_counted[unit]}
+    return [unit for unit in own if unit in once] == [unit for unit in others if unit in once]
+
+
+def _units(text: str) -> list[str]:
+    """The beginnings of words, and Chinese characters."""
+    return [unit[:_BEGINNING] for unit in _UNIT.findall(_filling().sub(" ", text.casefold()))]
+
+
+@cache
+def _filling() -> re.Pattern[str]:
+    english, chinese = (sorted(words - _TELLING, key=len, reverse=True) for words in (ENGLISH, CHINESE))
+    return re.compile(rf"\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}")
 
 
 def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:

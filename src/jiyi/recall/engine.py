@@ -123,7 +123,10 @@ class RecallEngine:
             return answer
         hits = mark_corrected(answer.hits, self.store, self.analyzer)
         # Where a formula or the similarity itself gives the order, it stays.
-        return answer._replace(hits=hits if request.weights or request.by_similarity else current_first(hits))
+        if not request.weights and not request.by_similarity:
+            hits = current_first(hits, request.query, lambda ids: self.store.admitted(ids, request.filters))
+            hits = hits[: request.limit]
+        return answer._replace(hits=hits)
 
     def _answer_safely(self, request: Request) -> Answer:
         try:
@@ -214,22 +217,29 @@ class RecallEngine:
         Beside it the question's vector, if it was embedded: that may have taken longer than everything else.
         """
         vector_coverage: list[IndexCoverage] = []
-        vector: Vectors | ModelError | None = None
+        asked: Vectors | ModelError | None = None
+        search = self._begin(request, now)
+        # As a rule these are the texts that will be read, and tell how to word the question.
+        known = self._count_words(_TextAnswer(search.with_text(reader.last_read(request.filters)), []))
+        expected = self._wording(known)
         if self._asks_vectors(request, vector_coverage) and self.vectors is not None and self.embedder is not None:
-            vector = self._embedded(self.embedder, request, request.query)
+            asked = self._embedded(self.embedder, request, expected)
             vector_coverage.append(IndexCoverage(self.vectors.name, answered=True))
-        asked = vector
+        vector = asked if expected == request.query else None
         if isinstance(asked, ModelError):
             vector_coverage[-1], asked = not_answered(vector_coverage[-1], asked), None
-        search = self._begin(request, now)
         reading = reader.read(request.filters, asked, bigrams=bool(search.question.bigrams))
         if reading is None or (reading.compared is None and request.mode == "semantic"):
             return None, vector
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
-        text = self._count_words(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
+        source = self._as_of(reading.text, request)
+        if source is known.search.sources.text:
+            text, wording = known._replace(coverage=coverage), expected
+        else:
+            text = self._count_words(_TextAnswer(search.with_text(source), coverage))
+            wording = self._wording(text)
         compared = reading.compared
-        wording = self._wording(text)
-        if compared is not None and self.embedder is not None and wording != request.query:
+        if compared is not None and self.embedder is not None and wording != expected:
             # Only the counted words say how to word the question, so that the similarities are read once more.
             reworded = self._embedded(self.embedder, request, wording)
             compared = None if isinstance(reworded, ModelError) else reader.compare(request.filters, reworded)

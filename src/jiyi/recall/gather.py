@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words
+from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from jiyi.recall.scorer import Floats, Rows
     from jiyi.recall.search import FilteredScan, Search
     from jiyi.recall.settings import ScoringWeights
+
+    TermIds: TypeAlias = NDArray[np.uint32]
 
 EXPANSION = 2
 """Entries this near to a proposal are candidates as well: an answer often stands next to what was asked."""
@@ -68,7 +72,9 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
         scored = np.asarray([place for place in scored if ids[place] in admitted], dtype=np.int64)
     candidates = scored.tolist()
     times = np.asarray([row.event_time for row in rows], dtype=np.int64)
-    asked = np.where(threads.conversation, [row.question_share for row in rows], 0.0)
+    asked = np.zeros(len(rows))
+    if threads.conversation.any():
+        asked = np.where(threads.conversation, [row.question_share for row in rows], 0.0)
     conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
     words = _Terms.of([row.words for row in rows], [row.word_counts for row in rows])
     return Gathered(
@@ -81,7 +87,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             words=_field(
                 words,
                 [row.length for row in rows],
-                text.term_ids(question.words),
+                _ids(question.words),
                 statistics.word_df,
                 statistics.mean_length,
                 [specificity(word) for word in question.words],
@@ -89,7 +95,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             bigrams=_field(
                 _Terms.of([row.bigrams for row in rows], [row.bigram_counts for row in rows]),
                 [row.bigram_length for row in rows],
-                text.term_ids(question.bigrams),
+                _ids(question.bigrams),
                 statistics.bigram_df,
                 statistics.mean_bigram_length,
                 [specificity(pair) for pair in question.bigrams],
@@ -108,10 +114,11 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
-            related=_related(question.words if vectors is not None else (), words, text)[scored],
-            answers=(_answers(question.answer_terms, words, text) * ~threads.timed)[scored]
+            related=_related(question.words if vectors is not None else (), words)[scored],
+            answers=(_answers(question.answer_terms, words) * ~threads.timed)[scored]
             if question.answer_terms
             else None,
+            states=_answers(question.attributes, words)[scored] if question.attributes else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -148,6 +155,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             outer=np.zeros(0, dtype=np.bool_),
             related=np.zeros((count, 0)),
             answers=None,
+            states=None,
             personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),
@@ -248,7 +256,7 @@ def _outer(words: Sequence[str]) -> NDArray[np.bool_]:
 class _Terms(NamedTuple):
     """The terms of one field of all rows, one after the other."""
 
-    ids: NDArray[np.uint32]
+    ids: TermIds
     counts: NDArray[np.uint8]
     ends: Rows
     """Row -> where its terms end."""
@@ -258,9 +266,8 @@ class _Terms(NamedTuple):
         ends = np.cumsum([len(count) for count in counts], dtype=np.int64)
         return cls(np.frombuffer(b"".join(terms), dtype="<u4"), np.frombuffer(b"".join(counts), dtype=np.uint8), ends)
 
-    def find(self, wanted: Sequence[int]) -> tuple[Rows, Rows, Rows]:
-        """Where the wanted terms stand: for each time one of them does its place, its row, and which one it is."""
-        ids = np.asarray(wanted, dtype=np.uint32)
+    def find(self, ids: TermIds) -> tuple[Rows, Rows, Rows]:
+        """Where these terms stand: for each time one of them does its place, its row, and which one it is."""
         # Most terms are none of these: half of the bits tell that at once.
         may_be = np.zeros(1 << 16, dtype=np.bool_)
         may_be[ids & 0xFFFF] = True
@@ -273,14 +280,14 @@ class _Terms(NamedTuple):
 def _field(
     terms: _Terms,
     lengths: Sequence[int],
-    wanted: Sequence[int],
+    wanted: TermIds,
     df: Sequence[int],
     mean_length: float,
     specificities: Sequence[float],
 ) -> FieldCounts:
     """Count the wanted terms in every row at once."""
     tf = np.zeros((len(lengths), len(wanted)))
-    if wanted:
+    if len(wanted):
         places, rows, which = terms.find(wanted)
         tf[rows, which] = terms.counts[places]
     return FieldCounts(
@@ -292,25 +299,44 @@ def _field(
     )
 
 
-def _related(words: Sequence[str], terms: _Terms, text: TextSource) -> Floats:
+def _ids(terms: Sequence[str]) -> TermIds:
+    return np.asarray([term_id(term) for term in terms], dtype=np.uint32)
+
+
+@lru_cache(maxsize=2_000)
+def _instead_of(word: str) -> tuple[TermIds, Floats]:
+    """A word and the words that stand for it, with how much each says.
+
+    The word itself says more than any other: where it stands, the others are not counted.
+    """
+    others = related_words(word)
+    return _ids((word, *others)), np.asarray((_ITSELF, *others.values()))
+
+
+def _related(words: Sequence[str], terms: _Terms) -> Floats:
     """Rows × words: how much the best word says that a row has instead of one of the question's; 0 beside the word."""
     found = np.zeros((len(terms.ends), len(words)))
-    others = [related_words(word) for word in words]
-    if not any(others):
+    wanted = [_instead_of(word) for word in words]
+    sizes = [len(ids) for ids, _ in wanted]
+    if sum(sizes) == len(words):
         return found
-    columns = np.repeat(np.arange(len(words)), [1 + len(each) for each in others])
-    names = [term for word, each in zip(words, others, strict=True) for term in (word, *each)]
-    # The word itself says more than any other: where it stands, the others are not counted.
-    says = np.asarray([weight for each in others for weight in (_ITSELF, *each.values())])
-    _, rows, which = terms.find(text.term_ids(names))
+    columns = np.repeat(np.arange(len(words)), sizes)
+    says = np.concatenate([weights for _, weights in wanted])
+    _, rows, which = terms.find(np.concatenate([ids for ids, _ in wanted]))
     np.maximum.at(found, (rows, columns[which]), says[which])
     found[found >= _ITSELF] = 0.0
     return found
 
 
-def _answers(names: Sequence[str], terms: _Terms, text: TextSource) -> Floats:
+@lru_cache(maxsize=16)
+def _sorted_ids(terms: tuple[str, ...]) -> TermIds:
+    """Kept: there are a few kinds of answers, each with hundreds of terms."""
+    return np.sort(_ids(terms))
+
+
+def _answers(names: tuple[str, ...], terms: _Terms) -> Floats:
     """Row -> 1 where it has one of these terms, of which there are hundreds."""
-    ids = np.sort(np.asarray(text.term_ids(names), dtype=np.uint32))
+    ids = _sorted_ids(names)
     may_be = np.zeros(1 << 16, dtype=np.bool_)
     may_be[ids & 0xFFFF] = True
     places = np.flatnonzero(may_be[terms.ids & 0xFFFF])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from jiyi.ports import ComparesLists
+from jiyi.ports.optional import provides
 
 if TYPE_CHECKING:
     from jiyi.ports import IndexBatch, Vectors, VectorScan
@@ -39,9 +43,27 @@ class ScanOverlay:
     ) -> list[str]:
         """Ids of the most similar, best first; ties by id."""
         found = self._scan.best(limit + len(self._hidden), allowed=allowed, periods=periods)
+        return self._with_own(found, limit, None if allowed is None else set(allowed), periods)
+
+    def best_listed(
+        self, limit: int, listed: frozenset[str], *, periods: Sequence[tuple[datetime, datetime]] = ()
+    ) -> list[str] | None:
+        """Ids of the most similar of these; `None` if the index does not have them in memory."""
+        if not provides(self._scan, ComparesLists):
+            return None
+        found = self._scan.best_listed(limit + len(self._hidden), listed, periods=periods)
+        return None if found is None else self._with_own(found, limit, listed, periods)
+
+    def _with_own(
+        self,
+        found: Sequence[str],
+        limit: int,
+        admitted: AbstractSet[str] | None,
+        periods: Sequence[tuple[datetime, datetime]],
+    ) -> list[str]:
+        """What the index has found, together with the entries beside it."""
         kept = [entry_id for entry_id in found if entry_id not in self._hidden]
         ranked = list(zip(self._scan.of(kept).tolist(), kept, strict=True))
-        admitted = None if allowed is None else set(allowed)
         for entry_id, similarity in self._own.items():
             moment = self._times[entry_id]
             inside = not periods or any(start <= moment < end for start, end in periods)

@@ -86,7 +86,8 @@ class WordProposer:
         text = search.sources.text
         if text is None or search.request.mode == "semantic":
             return []
-        return _matches(search, text, "words", search.question.words, filters, limit, labels=True)
+        terms = (*search.question.words, *search.question.attributes)
+        return _matches(search, text, "words", terms, filters, limit, labels=True)
 
 
 class BigramProposer:

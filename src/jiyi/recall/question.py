@@ -9,6 +9,7 @@ from jiyi.text import highlight
 from jiyi.text.answer_kinds import answer_terms
 from jiyi.text.date_prefilter import cannot_contain_date
 from jiyi.text.interrogatives import without_interrogatives
+from jiyi.text.stated_attributes import asked_attributes
 
 if TYPE_CHECKING:
     from jiyi.ports import TermStatistics
@@ -40,6 +41,8 @@ class Question(NamedTuple):
     dates: tuple[DateSpan, ...]
     answer_terms: tuple[str, ...] = ()
     """An answer has one of these; empty where the kind of answer is not known."""
+    attributes: tuple[str, ...] = ()
+    """The attributes of a person that it asks for, as terms."""
 
     def periods(self, first: datetime, last: datetime, zone: tzinfo) -> list[Period]:
         """The times it names between two moments; a missing year stands for every year."""
@@ -78,7 +81,7 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         telling, pairs = without_interrogatives(text, words, bigrams)
         # A question of nothing but such words is looked for as it is.
         words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
-    return Question(text, words, bigrams, tuple(dates), answer_terms(text))
+    return Question(text, words, bigrams, tuple(dates), answer_terms(text), asked_attributes(text))
 
 
 def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer, common_share: float) -> str:

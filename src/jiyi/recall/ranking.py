@@ -155,12 +155,8 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     places.sort(key=ranks.__getitem__)
     most = max(request.limit, request.candidates if request.weights is not None else 0)
     folding = None
-    if not request.duplicates and search.sources.text is not None and found.terms:
-        folding = Folding(
-            search.sources.text.term_ids,
-            lambda place: _matched(found.candidates, place, search.question),
-            found.terms,
-        )
+    if not request.duplicates and found.terms:
+        folding = Folding(lambda place: _matched(found.candidates, place, search.question), found.terms)
     answers = _Answers(search, found)
     weighed: list[_Weighed] = []
     folded: dict[str, list[MemoryEntry]] = {}

@@ -14,6 +14,7 @@ For each candidate, over the terms of the question:
     alone      = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
                  for who stands alone 0.8·dense + 1.1·related
                  + 0.2 where it has a time, a number or a place and the question asks for one; not for records
+                 + 1.0 where it states the attribute of a person that the question asks for
     score      = alone + 0.7 · (Σ (alone/best)⁸ · exp(−days between / 3)) / (Σ (alone/best)⁸ of all)
 
 The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 NOBODY = -1
 PARTS: Final = (
     *("words", "bigrams", "neighbours", "conversation", "date"),
-    *("dense", "related", "question", "answer_kind", "company"),
+    *("dense", "related", "question", "answer_kind", "attribute", "company"),
 )
 """The parts of a score, in the order in which they are shown."""
 _LEAST_SHARE = 1e-3
@@ -101,6 +102,8 @@ class Candidates(NamedTuple):
     answers: Floats | None
     """Candidate -> 1 where it has a time, a number or a place, as the question asks for, 0 for records; `None` when it
     asks for none of them."""
+    states: Floats | None
+    """Candidate -> 1 where it states the attribute of a person that the question asks for; `None` without one."""
     personal: float
     """From −1, a question of general knowledge, to 1, one about somebody's life; 0 where that is not known."""
     day: Rows
@@ -168,6 +171,9 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         own = sum(parts[name] for name in _OWN if name in parts) > 0
         parts["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
         alone = alone + parts["answer_kind"]
+    if candidates.states is not None and keyword:
+        parts["attribute"] = weights.attribute * candidates.states
+        alone = alone + parts["attribute"]
     total = alone
     company = _company(candidates, alone, weights) if keyword else None
     if company is not None:
@@ -178,7 +184,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     if similarity is not None:
         above_mean = np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
     related = nothing if related is None else related
-    relevance = _relevance(total, information, above_mean, related, candidates.personal)
+    relevance = _relevance(total, information, above_mean, related, candidates)
     shown = lexical if keyword else nothing
     named = {name: parts.get(name, nothing) for name in PARTS}
     return Scores(total, relevance, named, shown, information, similarity, above_mean, related)
@@ -310,7 +316,7 @@ def _related(candidates: Candidates) -> Floats | None:
 
 
 def _relevance(
-    total: Floats, information: Floats, above_mean: Floats | None, related: Floats, personal: float
+    total: Floats, information: Floats, above_mean: Floats | None, related: Floats, candidates: Candidates
 ) -> Floats:
     """The probability that each candidate answers. Nothing is more relevant than what stands before it."""
     best = float(total.max(initial=0.0))
@@ -321,7 +327,10 @@ def _relevance(
         logit += known.similarity * above_mean + known.best_similarity * float(above_mean.max(initial=0.0))
         logit += known.related * related
         # What has the words of the question answers it, whatever kind of question it is.
-        logit += known.personal * personal * (1.0 - information)
+        logit += known.personal * candidates.personal * (1.0 - information)
+    if candidates.states is not None:
+        # Of many texts that state it, each is less likely to be the one that was meant.
+        logit += known.attribute * candidates.states / np.sqrt(max(1.0, float(candidates.states.sum())))
     found = 1.0 / (1.0 + np.exp(-logit))
     # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
     ascending = np.argsort(compared := total.round(DECIMALS))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.model.filters import Filters
+from jiyi.ports import ComparesLists
+from jiyi.ports.optional import provides
 from jiyi.recall.question import Period, Question, read_question
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ class FilteredScan:
 
     def best_in(self, limit: int, dated: Filters) -> list[str]:
         """The most similar ones inside the periods of `dated`, which has the other conditions of the request too."""
+        listed = self._best_listed(limit, dated)
+        if listed is not None:
+            return listed
         if dated.among is not None:
             return self._best_among(limit, dated)
         allowed = self.allowed
@@ -71,6 +76,9 @@ class FilteredScan:
         if filters.ids is not None:
             self.allowed = sorted(filters.ids)
             return scan.best(limit, allowed=self.allowed)
+        listed = self._best_listed(limit, filters)
+        if listed is not None:
+            return listed
         if scan.count > _MANY_TEXTS and (filters.among is None or len(filters.among) > scan.count // 100):
             asked = _LOOK_AHEAD[1 if filters.domains else 0] * limit
             if filters.estimate is not None:
@@ -93,9 +101,29 @@ class FilteredScan:
     def _best_among(self, limit: int, filters: Filters) -> list[str]:
         """The most similar of those that may pass; nearly all of them do."""
         among = sorted(filters.among or ())
+        found = self._first_passing(
+            limit, filters, lambda asked: self.scan.best(asked, allowed=among, periods=filters.periods)
+        )
+        return found or []
+
+    def _best_listed(self, limit: int, filters: Filters) -> list[str] | None:
+        """The same, where the scan has the vectors of all that may pass in memory."""
+        scan, among = self.scan, filters.among
+        if among is None or not provides(scan, ComparesLists):
+            return None
+        return self._first_passing(
+            limit, filters, lambda asked: scan.best_listed(asked, among, periods=filters.periods)
+        )
+
+    def _first_passing(
+        self, limit: int, filters: Filters, best: Callable[[int], Sequence[str] | None]
+    ) -> list[str] | None:
+        """The first that pass; more and more are looked at until they are enough. `None` if there is no answer."""
         asked = limit
         while True:
-            first = self.scan.best(asked, allowed=among, periods=filters.periods)
+            first = best(asked)
+            if first is None:
+                return None
             passed = self._store.admitted(first, filters)
             if len(passed) >= limit or len(first) < asked:
                 return [each for each in first if each in passed][:limit]

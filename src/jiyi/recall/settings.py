@@ -47,6 +47,8 @@ class ScoringWeights:
     answer_kind: float = 0.2
     """For a text with a time, a number or a place in it, where the question asks for one. Not for records: they have a
     time of their own."""
+    attribute: float = 1.0
+    """For a text that states the attribute of a person that the question asks for: "where do I live?"."""
     alone_dense: float = 0.8
     alone_related: float = 1.1
     alone_information: float = 1.0
@@ -72,6 +74,8 @@ class Calibration:
     """For the share of the question's words for which the hit has another word."""
     personal: float = 0.0
     """For a question about somebody's life (1) or of general knowledge (−1), as far as its words are missing."""
+    attribute: float = 2.0
+    """For a hit that states the attribute of a person that was asked for."""
     power: float = 1.0
     """Beside similarities, a few words of the question say little, and less than their share; alone they say it all."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
@@ -65,8 +65,12 @@ _TEXT_OFFSET: Final = 90
 """How far behind the beginning the text begins at the latest."""
 
 
+@lru_cache(maxsize=32)
 def asks(text: str) -> bool:
-    """Whether the text is a question: by its end, its first word, or a Chinese word that asks."""
+    """Whether the text is a question: by its end, its first word, or a Chinese word that asks.
+
+    Kept for a moment: one recall asks it several times of the same text.
+    """
     folded = fold(text).strip()
     return bool(
         _compiled(_ASKS).search(folded)

@@ -33,8 +33,16 @@ def _table() -> str:
     return (get_data("jiyi.text", "data/related.txt") or b"").decode("utf-8")
 
 
+@cache
+def _terms() -> frozenset[str]:
+    """All terms of the table: most words of questions are none of them, and a search for those reads all of it."""
+    return frozenset(_table().split())
+
+
 def _concepts(term: str) -> Iterator[_Concept]:
     """Those in which the term stands. A search in the text takes less time than to take all of its lines apart."""
+    if term not in _terms():
+        return
     table, wanted = _table(), f" {term} "
     place = table.find(wanted)
     while place >= 0:

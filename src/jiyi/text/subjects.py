@@ -22,6 +22,7 @@ __all__ = [
     "person_words",
     "relation_in",
     "relations_in",
+    "relations_like",
     "starts_with_subject",
     "subject_of",
     "subject_words",
@@ -311,6 +312,11 @@ def is_relation(subject: str) -> bool:
 def may_be_one(first: str, second: str) -> bool:
     """Whether two relations may be the same person."""
     return first == second or any(first in group and second in group for group in _KIN)
+
+
+def relations_like(relation: str) -> list[str]:
+    """The relation and all others that may be the same person."""
+    return [other for other in _CANONICAL if may_be_one(relation, other)]
 
 
 def relations_in(folded: str) -> set[str]:

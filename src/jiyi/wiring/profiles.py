@@ -115,7 +115,12 @@ def vector_index(
     from jiyi.backends.postgres.vectors.index import PostgresVectors
 
     return PostgresVectors(
-        _postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout, searched=searched
+        _postgres(database),
+        embedder,
+        store_id,
+        lock_timeout=settings.busy_timeout,
+        searched=searched,
+        cache_bytes=settings.vector_cache_mb << 20,
     )
 
 

@@ -434,6 +434,30 @@ def test_what_has_expired_is_in_no_answer_and_does_not_come_back_by_reading(ours
     asyncio.run(use())
 
 
+@pytest.mark.parametrize("meanwhile", ["deleted", "written"])
+def test_an_item_that_somebody_else_changes_while_it_is_read_is_returned_as_it_was_read(
+    ours: JiyiStore, later: Any, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    ours.put(("a",), "k", {"n": 1}, ttl=10)
+    later(5)
+    other = JiyiStore(ours.memory)
+    refresh = ours._refresh
+
+    def change_first(entries: Any) -> None:
+        if meanwhile == "deleted":
+            other.delete(("a",), "k")
+        else:
+            other.put(("a",), "k", {"n": 2}, ttl=1)
+        refresh(entries)
+
+    monkeypatch.setattr(ours, "_refresh", change_first)
+    item = ours.get(("a",), "k", refresh_ttl=True)
+    assert item is not None
+    assert item.value == {"n": 1}
+    later(2)
+    assert other.get(("a",), "k", refresh_ttl=False) is None
+
+
 def test_pages_are_full_also_when_something_between_has_expired(ours: JiyiStore, later: Any) -> None:
     for key in ("c", "b", "expired", "a"):
         ours.put(("page",), key, {"k": key}, ttl=5 if key == "expired" else 50)

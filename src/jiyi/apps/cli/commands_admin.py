@@ -39,19 +39,18 @@ def migrate(
     return Code.OK
 
 
-@command("verify", examples=["jiyi verify", "jiyi verify --json"])
+@command("verify", needs_memory=True, examples=["jiyi verify", "jiyi verify --json"])
 def verify(session: Session) -> Code:
     """Compare every record with every index, and change nothing.
 
     Exit code 4 when they differ; an index that is only behind does not count, the next recall takes that in.
     """
-    session.note_if_new()
     with progress(session.output, "comparing") as advance:
         found = session.run(lambda memory: memory.verify(progress=advance))
     return _reported(session, found, done="records and indexes agree")
 
 
-@command("repair", examples=["jiyi repair"])
+@command("repair", needs_memory=True, examples=["jiyi repair"])
 def repair(session: Session) -> Code:
     """Bring the indexes up to date, and rebuild those that differ from the records."""
     with progress(session.output, "repairing") as advance:
@@ -59,7 +58,7 @@ def repair(session: Session) -> Code:
     return _reported(session, found, done="repaired: records and indexes agree")
 
 
-@command("rebuild", examples=["jiyi rebuild"])
+@command("rebuild", needs_memory=True, examples=["jiyi rebuild"])
 def rebuild(session: Session) -> Code:
     """Build every index anew from the records, beside the old one, and swap."""
     with progress(session.output, "rebuilding") as advance:
@@ -68,10 +67,9 @@ def rebuild(session: Session) -> Code:
     return Code.OK
 
 
-@command("doctor", examples=["jiyi doctor", "jiyi doctor --json"])
+@command("doctor", needs_memory=True, examples=["jiyi doctor", "jiyi doctor --json"])
 def doctor(session: Session) -> Code:
     """Report versions, sizes, index lag, dead jobs, and what to do. Exit code 3 or 4 when something is wrong."""
-    session.note_if_new()
     facts: dict[str, Any] = session.run(lambda memory: memory.doctor())
     session.output.result(facts, lambda: views.diagnosis(facts))
     if facts["healthy"]:
@@ -79,7 +77,11 @@ def doctor(session: Session) -> Code:
     return Code.STORAGE if facts["store_problems"] else Code.INDEX
 
 
-@command("maintain", examples=["jiyi maintain --dry-run", "jiyi maintain", "jiyi maintain --scope alice --json"])
+@command(
+    "maintain",
+    needs_memory=True,
+    examples=["jiyi maintain --dry-run", "jiyi maintain", "jiyi maintain --scope alice --json"],
+)
 def maintain(
     session: Session,
     *,
@@ -96,7 +98,7 @@ def maintain(
     return Code.STORAGE if report["dead_jobs"] else Code.OK
 
 
-@command("jobs", examples=["jiyi jobs", "jiyi jobs --state queued --state dead --json"])
+@command("jobs", needs_memory=True, examples=["jiyi jobs", "jiyi jobs --state queued --state dead --json"])
 def jobs(
     session: Session,
     *,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from jiyi.apps.cli import views
+from jiyi.apps.cli import views, views_longterm
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
 from jiyi.apps.cli.options import ExplainOption, LimitOption, QueryArgument
-from jiyi.apps.cli.renderables import Block, Column, Table, text
+from jiyi.apps.cli.renderables import Block, text
 from jiyi.apps.cli.sanitize import one_line, visible
 from jiyi.apps.cli.session import Session
-from jiyi.apps.cli.times import end_time, local_time
+from jiyi.apps.cli.times import end_time
 from jiyi.errors import InvalidInputError
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting, check_threshold
 from jiyi.model.scoring import FinalWeights
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
+    from jiyi.longterm.conflicts import Conflict, Replaced, Winner
     from jiyi.longterm.forgetting import ForgettingPlan
     from jiyi.longterm.retrieval import Recollections
     from jiyi.memory import AgentMemory
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 longterm = group("longterm", "What is worth keeping of conversations: kept, recalled, reflected on, forgotten.")
 
-_MAX_LISTED = 50
 _WEIGHTS = FinalWeights()
 _CURVE = EbbinghausForgetting()
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id or the key of a memory.")]
+ListedOption = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many are shown at most.")]
 ConversationOption = Annotated[
     str | None,
     typer.Option(
@@ -89,7 +90,7 @@ def add_round(
     return Code.OK
 
 
-@command("take-candidates", into=longterm, examples=["jiyi longterm take-candidates"])
+@command("take-candidates", needs_memory=True, into=longterm, examples=["jiyi longterm take-candidates"])
 def take_candidates(
     session: Session,
     *,
@@ -111,6 +112,7 @@ def take_candidates(
 
 @command(
     "recall",
+    needs_memory=True,
     into=longterm,
     examples=[
         "jiyi longterm recall 我对什么过敏",
@@ -174,7 +176,7 @@ def recall(
     return Code.OK if found else Code.NOTHING
 
 
-@command("reflect", into=longterm, examples=["jiyi longterm reflect --threshold 0.5 --cooldown 0"])
+@command("reflect", needs_memory=True, into=longterm, examples=["jiyi longterm reflect --threshold 0.5 --cooldown 0"])
 def reflect(
     session: Session,
     *,
@@ -199,6 +201,7 @@ def reflect(
 
 @command(
     "forget",
+    needs_memory=True,
     into=longterm,
     examples=["jiyi longterm forget --dry-run", "jiyi longterm forget --threshold 0.05 --json"],
 )
@@ -224,11 +227,11 @@ def forget(
     if plan is None:
         session.output.result({"forgotten": count}, lambda: [text(f"forgot {count:,} memories", "good")])
         return Code.OK
-    session.output.result(plan.to_dict(), lambda: _plan(plan, zone))
+    session.output.result(plan.to_dict(), lambda: views_longterm.forgetting_plan(plan, zone))
     return Code.OK
 
 
-@command("restore", into=longterm, examples=["jiyi longterm restore"])
+@command("restore", needs_memory=True, into=longterm, examples=["jiyi longterm restore"])
 def restore(
     session: Session,
     *,
@@ -248,7 +251,7 @@ def restore(
     return Code.OK
 
 
-@command("pin", into=longterm, examples=["jiyi longterm pin stack", "jiyi longterm pin stack --off"])
+@command("pin", needs_memory=True, into=longterm, examples=["jiyi longterm pin stack", "jiyi longterm pin stack --off"])
 def pin(
     session: Session,
     *,
@@ -267,7 +270,7 @@ def pin(
     return Code.OK if done else Code.NOTHING
 
 
-@command("explain", into=longterm, examples=["jiyi longterm explain stack"])
+@command("explain", needs_memory=True, into=longterm, examples=["jiyi longterm explain stack"])
 def explain(session: Session, name: IdArgument) -> Code:
     """Show where a memory came from, what became of it and how well it is retained. Exit code 1 when there is none."""
 
@@ -278,7 +281,73 @@ def explain(session: Session, name: IdArgument) -> Code:
     if found is None:
         session.output.result({"memory": None}, lambda: [text(f"there is no memory {visible(name)}", "warn")])
         return Code.NOTHING
-    session.output.result(found, lambda: _explained(found))
+    session.output.result(found, lambda: views_longterm.explained(found))
+    return Code.OK
+
+
+@command(
+    "conflicts",
+    needs_memory=True,
+    into=longterm,
+    examples=["jiyi longterm conflicts", "jiyi longterm conflicts --json"],
+)
+def conflicts(session: Session, *, limit: ListedOption = 100) -> Code:
+    """Show pairs of current facts that may contradict each other, the newest first."""
+
+    async def action(memory: AgentMemory) -> tuple[Sequence[Conflict], tzinfo]:
+        return await memory.longterm.conflicts(memory.settings.scope, limit=limit), memory.settings.zone
+
+    found, zone = session.run_without_embedder(action)
+    data = {"conflicts": [each.to_dict() for each in found]}
+    session.output.result(data, lambda: views_longterm.conflicts(found, zone))
+    return Code.OK
+
+
+@command("settle", needs_memory=True, into=longterm, examples=["jiyi longterm settle city home --keep both"])
+def settle(
+    session: Session,
+    *,
+    newer: Annotated[str, typer.Argument(metavar="NEWER", help="The id or the key of the newer fact.")],
+    older: Annotated[str, typer.Argument(metavar="OLDER", help="The id or the key of the older fact.")],
+    keep: Annotated[
+        str, typer.Option("--keep", metavar="WORD", help="Which one holds: newer, older or both.")
+    ] = "newer",
+) -> Code:
+    """Say which of two facts in conflict holds; the other one can be restored. Exit code 1 when there is none."""
+
+    async def action(memory: AgentMemory) -> bool:
+        scope = memory.settings.scope
+        return await memory.longterm.settle_conflict(scope, newer, older, keep=cast("Winner", keep))
+
+    done = session.run_without_embedder(action)
+    said = text("settled", "good") if done else text("there is no open conflict between these two facts", "warn")
+    session.output.result({"settled": done}, lambda: [said])
+    return Code.OK if done else Code.NOTHING
+
+
+@command(
+    "superseded",
+    needs_memory=True,
+    into=longterm,
+    examples=["jiyi longterm superseded", "jiyi longterm superseded --limit 5 --json"],
+)
+def superseded(
+    session: Session,
+    *,
+    limit: ListedOption = 100,
+    reflections: Annotated[
+        bool, typer.Option("--reflections", help="Also the summaries that went with their facts.")
+    ] = False,
+) -> Code:
+    """Show the facts that were replaced, the last first, each with the one that took its place."""
+
+    async def action(memory: AgentMemory) -> tuple[Sequence[Replaced], tzinfo]:
+        found = await memory.longterm.superseded(memory.settings.scope, limit=limit, reflections=reflections)
+        return found, memory.settings.zone
+
+    found, zone = session.run_without_embedder(action)
+    data = {"superseded": [each.to_dict() for each in found]}
+    session.output.result(data, lambda: views_longterm.superseded(found, zone))
     return Code.OK
 
 
@@ -351,52 +420,3 @@ def _conversation(memory: AgentMemory, name: str | None) -> str:
     from jiyi.model import clock
 
     return name if name is not None else clock.utc_now().astimezone(memory.settings.zone).date().isoformat()
-
-
-def _plan(plan: ForgettingPlan, zone: tzinfo) -> list[Block]:
-    columns = (Column("falls"), Column("left", "number"), Column("key"), Column("content", "wide"))
-    rows = tuple(
-        (
-            text(
-                "now"
-                if each.goes
-                else "never"
-                if each.falls_below_at is None
-                else local_time(each.falls_below_at, zone)
-            ),
-            text(f"{each.retention:.3f}", "number"),
-            text(visible(each.entry.key or each.entry.id), "key"),
-            text(one_line(visible(each.entry.content))),
-        )
-        for each in plan.memories[:_MAX_LISTED]
-    )
-    verdict = text(f"{plan.count:,} of {plan.considered:,} memories would be forgotten", "good")
-    return [Table(columns, rows), verdict] if rows else [verdict]
-
-
-def _explained(found: dict[str, Any]) -> list[Block]:
-    entry = found["entry"]
-    falls = found["falls_below_at"] or "never"
-    facts = [
-        ("content", entry["content"]),
-        ("id", entry["id"]),
-        ("type", entry["memory_type"]),
-        ("domain", ", ".join([entry["domain"] or "none", *entry["more_domains"]])),
-        ("importance", f"{entry['importance_score']:.2f}"),
-        ("made by", found["made_by"]),
-        ("trusted as", entry["source"]["trust"]),
-        ("active", "yes" if entry["is_active"] else "no"),
-        ("pinned", "yes" if entry["pinned"] else "no"),
-        ("recalled", f"{entry['access_count']} times, last {entry['last_accessed_at']}"),
-        ("retention", f"{found['retention']:.3f}, falls below the threshold: {falls}"),
-    ]
-    facts += [("said", f"{said['role']}: {said['content']}") for said in found["said"]]
-    facts += [("drawn from", fact["content"]) for fact in found["facts"]]
-    facts += [("corrected by", other["content"]) for other in found["superseded_by"]]
-    facts += [("summarised by", other["content"]) for other in found["summarized_by"]]
-    facts += [
-        ("version", f"{each['version']}: {each['operation']} {', '.join(each['changed'])}")
-        for each in found["versions"]
-    ]
-    rows = tuple((text(name, "key"), text(one_line(visible(value)))) for name, value in facts)
-    return [Table((Column("what"), Column("value", "wide")), rows)]

@@ -100,6 +100,7 @@ def store(
 
 @command(
     "recall",
+    needs_memory=True,
     examples=[
         "jiyi recall 猫叫什么名字",
         "jiyi recall 'when is the stand-up' --explain",
@@ -201,6 +202,7 @@ def recall(
 
 @command(
     "update",
+    needs_memory=True,
     examples=[
         "jiyi update standup --content 'Stand-up moved to 10:00'",
         "jiyi update standup --category core --tag work --clear expires_at",
@@ -262,7 +264,7 @@ def update(
     return Code.OK
 
 
-@command("forget", examples=["jiyi forget standup", "jiyi forget pet --erase"])
+@command("forget", needs_memory=True, examples=["jiyi forget standup", "jiyi forget pet --erase"])
 def forget(
     session: Session,
     key: KeyOrIdArgument,
@@ -281,7 +283,7 @@ def forget(
     return Code.OK if gone else Code.NOTHING
 
 
-@command("count", examples=["jiyi count", "jiyi count --category daily --json"])
+@command("count", needs_memory=True, examples=["jiyi count", "jiyi count --category daily --json"])
 def count(session: Session, category: CategoryFilter = None, where: WhereOption = None) -> Code:
     """Say how many memories the scope sees, and which were counted."""
     condition = json_object(where, "--where")
@@ -298,7 +300,7 @@ def count(session: Session, category: CategoryFilter = None, where: WhereOption 
     return Code.OK
 
 
-@command("list", examples=["jiyi list", "jiyi list --category daily --limit 5 --full"])
+@command("list", needs_memory=True, examples=["jiyi list", "jiyi list --category daily --limit 5 --full"])
 def list_(
     session: Session,
     category: CategoryFilter = None,
@@ -324,7 +326,7 @@ def list_(
     return Code.OK
 
 
-@command("history", examples=["jiyi history pet", "jiyi history standup --json"])
+@command("history", needs_memory=True, examples=["jiyi history pet", "jiyi history standup --json"])
 def history(session: Session, key: KeyOrIdArgument) -> Code:
     """Show every version of a memory: what changed, when, by whom. Exit code 1 when there never was one."""
 

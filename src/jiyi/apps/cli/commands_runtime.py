@@ -70,6 +70,7 @@ def remember(
 
 @command(
     "recall",
+    needs_memory=True,
     into=runtime,
     examples=[
         "jiyi runtime recall 小明说晚上去吃火锅",
@@ -162,6 +163,7 @@ def feedback(
 
 @command(
     "consolidate",
+    needs_memory=True,
     into=runtime,
     examples=["jiyi runtime consolidate --dry-run", "jiyi runtime consolidate --scope main"],
 )
@@ -180,7 +182,7 @@ def consolidate(
     return Code.OK
 
 
-@command("tags", into=runtime, examples=["jiyi runtime tags", "jiyi runtime tags gc"])
+@command("tags", needs_memory=True, into=runtime, examples=["jiyi runtime tags", "jiyi runtime tags gc"])
 def tags(
     session: Session,
     what: Annotated[
@@ -202,7 +204,7 @@ def tags(
     return Code.OK
 
 
-@command("history", into=runtime, examples=["jiyi runtime history ID1"])
+@command("history", needs_memory=True, into=runtime, examples=["jiyi runtime history ID1"])
 def history(session: Session, memory_id: IdArgument) -> Code:
     """Show every version of a memory, also of one that was merged or archived. Exit code 1 when there is none."""
 
@@ -217,7 +219,7 @@ def history(session: Session, memory_id: IdArgument) -> Code:
     return Code.OK
 
 
-@command("restore", into=runtime, examples=["jiyi runtime restore ID1"])
+@command("restore", needs_memory=True, into=runtime, examples=["jiyi runtime restore ID1"])
 def restore(session: Session, memory_id: IdArgument) -> Code:
     """Bring a memory back that faded, was merged away, archived or forgotten. Exit code 1 when it cannot be."""
     back: BaseMemory | None = session.run_without_embedder(lambda memory: memory.runtime.restore(memory_id))
@@ -228,7 +230,9 @@ def restore(session: Session, memory_id: IdArgument) -> Code:
     return Code.OK
 
 
-@command("forget", into=runtime, examples=["jiyi runtime forget ID1", "jiyi runtime forget ID1 --erase"])
+@command(
+    "forget", needs_memory=True, into=runtime, examples=["jiyi runtime forget ID1", "jiyi runtime forget ID1 --erase"]
+)
 def forget(
     session: Session,
     memory_id: IdArgument,

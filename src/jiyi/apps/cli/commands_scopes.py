@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 
 
-@command("scopes", examples=["jiyi scopes", "jiyi scopes --json"])
+@command("scopes", needs_memory=True, examples=["jiyi scopes", "jiyi scopes --json"])
 def scopes(session: Session) -> Code:
     """Show every scope with what it holds and when it was last changed."""
 
@@ -43,7 +43,7 @@ def scopes(session: Session) -> Code:
     return Code.OK
 
 
-@command("sessions", examples=["jiyi sessions", "jiyi sessions --scope alice"])
+@command("sessions", needs_memory=True, examples=["jiyi sessions", "jiyi sessions --scope alice"])
 def sessions(session: Session) -> Code:
     """Show the conversations of the scope, the one last written to first."""
 
@@ -65,7 +65,11 @@ def sessions(session: Session) -> Code:
     return Code.OK
 
 
-@command("changes", examples=["jiyi changes", "jiyi changes --after 120 --json", "jiyi changes --scope alice"])
+@command(
+    "changes",
+    needs_memory=True,
+    examples=["jiyi changes", "jiyi changes --after 120 --json", "jiyi changes --scope alice"],
+)
 def changes(
     session: Session,
     after: Annotated[int, typer.Option("--after", metavar="POSITION", help="Only what follows this position.")] = 0,
@@ -82,7 +86,7 @@ def changes(
     return Code.OK
 
 
-@command("show", examples=["jiyi show pet", "jiyi show pet --json"])
+@command("show", needs_memory=True, examples=["jiyi show pet", "jiyi show pet --json"])
 def show(
     session: Session,
     key: Annotated[str, typer.Argument(metavar="KEY", help="A key, or the beginning of an id.")],
@@ -104,7 +108,9 @@ def show(
     return Code.OK
 
 
-@command("forget-scope", examples=["jiyi forget-scope alice", "jiyi forget-scope alice --yes --json"])
+@command(
+    "forget-scope", needs_memory=True, examples=["jiyi forget-scope alice", "jiyi forget-scope alice --yes --json"]
+)
 def forget_scope(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The scope to remove.")],

@@ -35,6 +35,10 @@ ExtractOption = Annotated[
         "--extract", help="Look through the imported conversations for facts, in the background; needs --from."
     ),
 ]
+RestoreOption = Annotated[
+    bool,
+    typer.Option("--restore-forgotten", help="Also take in what was forgotten here; needs --from."),
+]
 MapOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,6 +64,7 @@ FormatOption = Annotated[
 
 @command(
     "export",
+    needs_memory=True,
     examples=[
         "jiyi export memories.jsonl",
         "jiyi export mine.jsonl --scope main",
@@ -69,7 +74,6 @@ FormatOption = Annotated[
 def export(session: Session, file: FileArgument, form: FormatOption = None) -> Code:
     """Write everything to FILE: memories, every version, tags, conversations. With --scope, only that scope."""
     _named(file)
-    session.note_if_new()
     if form is not None:
         return _export_to(session, file, form)
     with progress(session.output, "exporting") as advance:
@@ -99,6 +103,7 @@ def import_(
     dry_run: DryRunOption = False,
     mapping: MapOption = None,
     extract: ExtractOption = False,
+    restore_forgotten: RestoreOption = False,
     update: Annotated[
         bool, typer.Option("--update", help="Let the newer of two states win, and forget what was forgotten there.")
     ] = False,
@@ -114,9 +119,12 @@ def import_(
     if program is not None:
         if update or skip_bad_rows:
             raise InvalidInputError("--update and --skip-bad-rows are for files of jiyi export; leave --from out")
-        return _import_from(session, file, program, dry_run=dry_run, mapping=_mapping(mapping), extract=extract)
-    if dry_run or mapping or extract:
-        raise InvalidInputError("--dry-run, --map and --extract are for other programs' files; name one with --from")
+        options = {"dry_run": dry_run, "extract": extract, "restore_forgotten": restore_forgotten}
+        return _import_from(session, file, program, mapping=_mapping(mapping), options=options)
+    if dry_run or mapping or extract or restore_forgotten:
+        raise InvalidInputError(
+            "--dry-run, --map, --extract and --restore-forgotten are for other programs' files; name one with --from"
+        )
     with progress(session.output, "importing", total=_lines(file)) as advance:
         counts = session.run_without_embedder(
             lambda memory: memory.import_jsonl(file, update=update, skip_bad_rows=skip_bad_rows, progress=advance)
@@ -155,7 +163,7 @@ def _export_to(session: Session, file: Path, form: str) -> Code:
 
 
 def _import_from(
-    session: Session, file: Path, program: str, *, dry_run: bool, mapping: dict[str, str], extract: bool
+    session: Session, file: Path, program: str, *, mapping: dict[str, str], options: dict[str, bool]
 ) -> Code:
     from jiyi.importers import import_from
 
@@ -167,9 +175,8 @@ def _import_from(
                 file,
                 scope=session.options.scope,
                 mapping=mapping,
-                dry_run=dry_run,
-                extract=extract,
                 progress=advance,
+                **options,
             ),
             embedder="none",
             actor=f"import:{program}",

@@ -160,10 +160,13 @@ def group(name: str, about: str) -> typer.Typer:
     return made
 
 
-def command(name: str, *, examples: Sequence[str], into: typer.Typer | None = None) -> Callable[[Command], Command]:
+def command(
+    name: str, *, examples: Sequence[str], into: typer.Typer | None = None, needs_memory: bool = False
+) -> Callable[[Command], Command]:
     """Make a function `(session, arguments...) -> Code` a command that also takes the options of every command.
 
-    The examples stand at the end of its help; the tests run them. `into` is the group it belongs to.
+    The examples stand at the end of its help; the tests run them. `into` is the group it belongs to. A
+    command that `needs_memory` is refused where there is none; the others make one.
     """
 
     def decorate(function: Command) -> Command:
@@ -172,7 +175,7 @@ def command(name: str, *, examples: Sequence[str], into: typer.Typer | None = No
         def run(typer_context: typer.Context, **values: Any) -> Code:
             options = Options(**{parameter.name: values.pop(parameter.name) for parameter in _COMMON})
             session = Session(options.over(typer_context.obj))
-            return _guarded(session, function, values)
+            return _guarded(session, function, values, needs_memory=needs_memory)
 
         run.__module__ = function.__module__
         keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
@@ -186,10 +189,12 @@ def command(name: str, *, examples: Sequence[str], into: typer.Typer | None = No
     return decorate
 
 
-def _guarded(session: Session, function: Command, values: dict[str, Any]) -> Code:
+def _guarded(session: Session, function: Command, values: dict[str, Any], *, needs_memory: bool) -> Code:
     output = session.output
     try:
         with warnings_as_notes(output):
+            if needs_memory:
+                session.require_memory()
             return function(session, **values)
     except Interrupted as stopped:
         output.error("Interrupted", str(stopped))

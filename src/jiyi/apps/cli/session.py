@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,13 +45,26 @@ class Session:
         self.options = options
         self.output = Output(json=options.json)
 
-    def note_if_new(self) -> None:
-        """Say that the named place has no memory yet. Every command makes one there, also after a slip of the pen."""
-        from jiyi.config import DEFAULT_HOME, HOME_VARIABLE
+    def require_memory(self) -> None:
+        """Refuse a place without a memory. A command that only looks or takes away must not make one after a typo.
 
-        place = self.options.data or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME
-        if "://" not in place and not (Path(place).expanduser() / "memory.db").exists():
-            self.output.note(f"there was no memory in {place}: this one is new and empty; --data names another place")
+        A PostgreSQL database has to exist before anybody can connect to it: a wrong name is an error of the server.
+        """
+        from jiyi.config import load_settings
+        from jiyi.errors import InvalidInputError, StorageError
+        from jiyi.model.address import EMBEDDED, IN_MEMORY
+
+        # The embedder makes no difference, and the key of its service may not be at hand.
+        settings = load_settings(self.options.data, config=self.options.config, embedder="none")
+        place = settings.path
+        if settings.storage != EMBEDDED or place == IN_MEMORY or (place / "memory.db").exists():
+            return
+        if place.is_file():
+            raise StorageError(f"{place} is a file; name a directory for the data")
+        raise InvalidInputError(
+            f"there is no memory in {place}, and none was made; --data names another place, and what stores something "
+            "(jiyi store, jiyi import, jiyi chat) makes a memory"
+        )
 
     def run(self, action: Callable[[AgentMemory], Awaitable[T]], **settings: Any) -> T:
         """Open the memory, do this with it, close it. The settings go over the user's own."""

@@ -186,7 +186,7 @@ def reports(found: Sequence[IndexReport], *, done: str) -> list[Block]:
     if not all(report.agrees for report in found):
         verdict = text("records and indexes differ; run: jiyi repair", "bad")
     elif not all(report.sound for report in found):
-        verdict = text("nothing differs; the next recall takes in what is behind", "good")
+        verdict = text("nothing differs; the next recall builds and takes in what is missing", "good")
     else:
         verdict = text(done, "good")
     problems = [text(f"{report.index}: {one_line(problem)}", "warn") for report in found for problem in report.problems]
@@ -196,6 +196,8 @@ def reports(found: Sequence[IndexReport], *, done: str) -> list[Block]:
 def _state(report: IndexReport) -> Text:
     if not report.agrees:
         return text("differs", "bad")
+    if not report.built:
+        return text("not built", "warn")
     return text("agrees", "good") if report.sound else text("behind", "warn")
 
 

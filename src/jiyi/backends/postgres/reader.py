@@ -7,6 +7,7 @@ that are sent together. The log positions are read first, so the rows are at lea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -17,7 +18,19 @@ from jiyi.backends.postgres.schema import WHOLE_STORE
 from jiyi.backends.postgres.session import DriverConnections
 from jiyi.backends.postgres.text.hooks import CORRUPTED
 from jiyi.backends.postgres.text.index import PostgresTextIndex
-from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, LargeScopes, ScopeTexts
+from jiyi.backends.postgres.text.kept_texts import (
+    CHANGED,
+    CHANGED_TYPES,
+    NEVER,
+    TABLE,
+    ChangedTexts,
+    Columns,
+    KeptTexts,
+    ReadAt,
+    ScopeReading,
+    changed_values,
+)
+from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, LargeScopes
 from jiyi.backends.postgres.text.tables import MISSING, STATE_QUERY
 from jiyi.backends.postgres.vectors.halfvec import Floats, real_array
 from jiyi.backends.postgres.vectors.index import PostgresVectors
@@ -35,20 +48,21 @@ from jiyi.backends.records.changelog import fingerprint
 from jiyi.backends.shared.in_memory_text import InMemoryTextIndex
 from jiyi.errors import IndexingError
 from jiyi.model.filters import Filters
-from jiyi.ports import START, Comparison, LogPosition, Reading
+from jiyi.ports import START, Comparison, LogPosition, Reading, TextSource
 
 # Beside a log position: the line of the log there, and whether the scopes have a later line.
 _LINE_COLUMNS = """l.entry_id, l.version, l.changed_at,
     (SELECT c.sequence FROM memory_changes c WHERE c.sequence > s.sequence AND (c.scope || '') = ANY ($1)
      ORDER BY c.sequence LIMIT 1) IS NOT NULL"""
 _LINE_WIDTH = 4
+# LATERAL with a limit: the planner expects hundreds of states, and would read a log of some thousand lines as a whole.
+_JOIN_LINE = "LEFT JOIN LATERAL (SELECT * FROM memory_changes WHERE sequence = s.sequence LIMIT 1) l ON true"
 _TEXT_STATE = Statement(
-    f"SELECT s.*, {_LINE_COLUMNS} FROM ({STATE_QUERY}) s LEFT JOIN memory_changes l ON l.sequence = s.sequence",
-    (TEXT_ARRAY,),
+    f"SELECT s.*, {TABLE}, {CHANGED}, {_LINE_COLUMNS} FROM ({STATE_QUERY}) s {_JOIN_LINE}", CHANGED_TYPES
 )
+_CHANGED_WIDTH = 2
 _VECTOR_STATE = Statement(
-    f"SELECT s.sequence, s.fingerprint, {_LINE_COLUMNS} FROM {META} s "
-    "LEFT JOIN memory_changes l ON l.sequence = s.sequence "
+    f"SELECT s.sequence, s.fingerprint, {_LINE_COLUMNS} FROM {META} s {_JOIN_LINE} "
     f"WHERE s.generation = '{CURRENT}' AND s.identity = $2",
     (TEXT_ARRAY, TEXT),
 )
@@ -78,7 +92,8 @@ class PostgresReader:
         self._text = text_index
         self._vectors = vectors
         self._settings = BoundStatement(settings({**database.limits, WHOLE_STORE: "on"}))
-        self._texts = ScopeTexts(max_texts)
+        self._texts = ChangedTexts(max_texts)
+        self._kept = KeptTexts()
         self._large = LargeScopes()
 
     def worthwhile(self, scopes: Sequence[str]) -> bool:
@@ -87,26 +102,41 @@ class PostgresReader:
 
     def read(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> Reading | None:
         """All of these scopes; `None` when they are large, or an index has to be looked after first."""
-        answers = self._fetch(self._statements(filters, vector, bigrams=bigrams))
+        columns = Columns(bigrams, not filters.only_scopes)
+        kept = self._kept.get(filters.scopes)
+        if kept is not None and kept.columns != (wanted := columns.with_those_of(kept.columns)):
+            # What was read lacks a column. What is read now has those that were needed before, for the next time.
+            kept, columns = None, wanted
+        answers = self._fetch(self._statements(filters, vector, columns, NEVER if kept is None else kept.at))
         if answers is None:
             return None
         text_state, texts, corrected, *of_vectors = answers
         if len(texts) > self._texts.max_texts:
             self._large.add(filters.scopes)
             return None
-        state = self._text.usable_state([row[:-_LINE_WIDTH] for row in text_state])
+        state = self._text.usable_state([row[: -_CHANGED_WIDTH - _LINE_WIDTH] for row in text_state])
         if state is None or not _is_of_log(state.log_position, text_state[0]) or _is_behind(text_state[0]):
             return None
+        table, changed, entry_id, *_ = text_state[0][-_CHANGED_WIDTH - _LINE_WIDTH :]
+        # Texts that changed between the two statements are there, unless they are gone: then they were there before.
+        if kept is None or changed or texts:
+            kept = ScopeReading(InMemoryTextIndex(texts), columns, NEVER)
+        self._kept.keep(filters.scopes, replace(kept, at=ReadAt(state.sequence, entry_id, table)))
         compared = None
         if of_vectors and vector is not None:
             compared = self._compared(filters, vector, *of_vectors)
             if compared is None:
                 return None
-        return Reading(InMemoryTextIndex(texts), self._text.mode, compared, corrected=bool(corrected[0][0]))
+        return Reading(kept.text, self._text.mode, compared, corrected=bool(corrected[0][0]))
+
+    def last_read(self, filters: Filters) -> TextSource | None:
+        """The texts of these scopes as they were read last; `None` if they are not kept."""
+        kept = self._kept.get(filters.scopes)
+        return None if kept is None else kept.text
 
     def compare(self, filters: Filters, vector: Floats) -> Comparison | None:
         """The same scopes, compared with another vector: nothing else is read again."""
-        answers = self._fetch(self._vector_statements(filters, vector))
+        answers = self._fetch(self._vector_statements(text_array(filters.scopes), vector))
         return None if not answers else self._compared(filters, vector, *answers)
 
     def _fetch(self, statements: Sequence[BoundStatement]) -> list[list[Any]] | None:
@@ -130,19 +160,22 @@ class PostgresReader:
         scanned_at = LogPosition(*state[0][:2]) if _is_behind(state[0]) else None
         return Comparison(self._vectors.scan_of(vector, similarities), scanned_at)
 
-    def _statements(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> list[BoundStatement]:
+    def _statements(
+        self, filters: Filters, vector: Floats | None, columns: Columns, at: ReadAt
+    ) -> list[BoundStatement]:
         scopes = text_array(filters.scopes)
+        changed = changed_values(scopes, at)
         return [
-            BoundStatement(_TEXT_STATE, [scopes]),
-            self._texts.statement(filters, bigrams=bigrams),
+            BoundStatement(_TEXT_STATE, changed),
+            self._texts.statement(columns, changed),
             BoundStatement(_CORRECTED, [scopes]),
-            *(self._vector_statements(filters, vector) if vector is not None else ()),
+            *(self._vector_statements(scopes, vector) if vector is not None else ()),
         ]
 
-    def _vector_statements(self, filters: Filters, vector: Floats) -> list[BoundStatement]:
+    def _vector_statements(self, scopes: bytes, vector: Floats) -> list[BoundStatement]:
         if self._vectors is None:
             return []
-        scopes, identity = text_array(filters.scopes), text_parameter(self._vectors.identity)
+        identity = text_parameter(self._vectors.identity)
         similarities = [scopes, real_array(vector), identity]
         return [
             BoundStatement(_VECTOR_STATE, [scopes, identity]),

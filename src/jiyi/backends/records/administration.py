@@ -139,8 +139,8 @@ class SqlAdministrationStore:
 
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:
         """The active entries of these scopes whose ids begin with the prefix, oldest first."""
-        # Ids are hexadecimal digits and dashes, all of which sort before `g`.
-        params = {"first": prefix, "end": f"{prefix}g", "scopes": scopes, "limit": limit}
+        # Ids are letters, digits and the signs `._-`, also those of other programs: all of them sort before `~`.
+        params = {"first": prefix, "end": f"{prefix}~", "scopes": scopes, "limit": limit}
         found = map(entry_of, self._database.query(_BY_PREFIX, params, scopes))
         shown = seen(lambda sql, values: self._database.query(sql, values, scopes), scopes, found)
         return [entry for entry in shown if entry.is_active]

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from jiyi.backends.records import chat_flushes as flushes
 from jiyi.backends.records import history, writes
+from jiyi.backends.records.changelog import known_keys
 from jiyi.backends.records.history import LIVE, OF_SESSION
 from jiyi.backends.records.schema import PROMPTS, chat_epochs, chat_summaries
 from jiyi.backends.records.sql import Connection, Database, Row, moment
@@ -28,7 +29,7 @@ from jiyi.model.chat import (
     StoredMessage,
     Summary,
 )
-from jiyi.model.identity import new_id
+from jiyi.model.identity import new_id, text_hash
 from jiyi.model.message import Message
 from jiyi.model.storable import storable
 
@@ -201,7 +202,17 @@ class SqlChatStore:
     def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
         """Delete a session for good, with everything that was derived from it here."""
         with self._database.write((scope,)) as connection:
-            return _erase(connection, scope, session_id, None, (-_ENDLESS, _ENDLESS), actor)
+            erased = _erase(connection, scope, session_id, None, (-_ENDLESS, _ENDLESS), actor)
+            if erased.messages:
+                writes.mark_erased(connection, scope, _mark_of(session_id), actor)
+            return erased
+
+    def forgotten_sessions(self, scope: str, session_ids: Sequence[str]) -> set[str]:
+        """Which of these sessions were deleted, and have no message now."""
+        marks = {_mark_of(session_id): session_id for session_id in session_ids}
+        with self._database.read((scope,)) as connection:
+            found = [marks[mark] for mark in known_keys(connection, scope, list(marks))]
+            return {each for each in found if connection.scalar(_HIGHEST_POSITION, _session(scope, each)) is None}
 
     # --- summaries ------------------------------------------------------------------------------------------------
 
@@ -380,6 +391,11 @@ def _unchanged(connection: Connection, scope: str, session_id: str, span: Span) 
         return False
     bounds = {**session, "first_position": span.first_position, "last_position": span.last_position}
     return connection.row(_ROWS_OF_SPAN, bounds) == (span.count, span.last_row)
+
+
+def _mark_of(session_id: str) -> str:
+    """The key of the erasing line by which an import knows that a session was deleted. It does not tell the name."""
+    return f"forgotten session {text_hash(session_id)}"
 
 
 def _erase(

@@ -1,7 +1,8 @@
 """Export and import of what the chat room keeps beside the messages.
 
 Of two states of a session one is kept by an import (see `merge`), and with it its epochs, summaries and flushes.
-Candidates of both are kept: each names the messages in which it was said.
+Candidates of both are kept: each names the messages in which it was said. What was made of messages that were erased
+here is left out.
 """
 
 from __future__ import annotations
@@ -67,6 +68,11 @@ class ChatMerge:
         self._schema = schema
         self._update_known = update
         self._waiting: dict[tuple[str, str], list[tuple[Table, dict[str, Any], bool]]] = {}
+        self._erased: dict[tuple[str, str], set[int]] = {}
+
+    def erased(self, scope: str, session_id: str, position: int) -> None:
+        """The file has a message at this position that was erased here."""
+        self._erased.setdefault((scope, session_id), set()).add(position)
 
     def take(self, kind: str, data: Mapping[str, Any]) -> ImportCounts:
         """Check a row; it waits until it is known which state of its session is kept."""
@@ -77,13 +83,15 @@ class ChatMerge:
             here = table.values(present)
             if (here["scope"], here["session_id"]) != (values["scope"], values["session_id"]):
                 raise InvalidInputError(f"{kind} {values.get('id')} is of another conversation here")
+        if present is None and self._is_of_erased(table, values):
+            return ImportCounts(unchanged=1)
         same = present is not None and _same(table, table.values(present), values)
         self._waiting.setdefault((values["scope"], values["session_id"]), []).append((table, values, same))
         return ImportCounts(unchanged=1) if same else ImportCounts(chat=1)
 
     def settle(self, scope: str, session_id: str, *, keep_theirs: bool, new_here: bool) -> None:
         """Write the rows of this session; `keep_theirs` when its state in the file is the one that is kept."""
-        waiting = self._waiting.pop((scope, session_id), [])
+        waiting = [row for row in self._waiting.pop((scope, session_id), []) if not self._is_of_erased(*row[:2])]
         if keep_theirs and not new_here:
             self._mark_replaced(scope, session_id)
         for table, values, same in waiting:
@@ -99,10 +107,22 @@ class ChatMerge:
     def finish(self) -> None:
         """Write the rows of sessions without messages."""
         for scope, session_id in list(self._waiting):
-            if not self._update_known and self._connection.row(_KNOWN, {"scope": scope, "session_id": session_id}):
+            known = self._connection.row(_KNOWN, {"scope": scope, "session_id": session_id}) is not None
+            # A conversation of which every message was erased has begun anew, if it is here at all.
+            if (scope, session_id) in self._erased or (known and not self._update_known):
                 self.leave(scope, session_id)
                 continue
             self.settle(scope, session_id, keep_theirs=False, new_here=True)
+
+    def _is_of_erased(self, table: Table, values: Mapping[str, Any]) -> bool:
+        """Whether it was made of messages of the file of which some were erased here."""
+        positions = self._erased.get((values["scope"], values["session_id"]))
+        if not positions or table is chat_epochs:
+            return False
+        span = range(values["first_position"], values["last_position"] + 1)
+        if len(span) < len(positions):
+            return any(each in positions for each in span)
+        return any(each in span for each in positions)
 
     def _mark_replaced(self, scope: str, session_id: str) -> None:
         """Mark as replaced what was derived from messages that the import has replaced."""

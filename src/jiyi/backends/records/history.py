@@ -32,6 +32,20 @@ _SESSIONS = (
     f"SELECT session_id {_MESSAGES} scope = :scope AND replaced_at IS NULL GROUP BY session_id ORDER BY max(id) DESC"
 )
 _BY_ID = f"SELECT message_id, content, created_at {_MESSAGES} scope = :scope AND message_id IN :ids"
+_FORGOTTEN = (
+    "(NOT EXISTS (SELECT 1 FROM memory_records WHERE id = {0}.message_id) AND EXISTS (SELECT 1 FROM memory_changes "
+    "WHERE entry_id = {0}.message_id AND operation IN ('forget', 'erase')))"
+)
+_SAME_TEXT = (
+    "SELECT 1 FROM conversation_history live WHERE live.scope = said.scope AND live.session_id = said.session_id "
+    f"AND live.replaced_at IS NULL AND live.content = said.content AND NOT {_FORGOTTEN.format('live')}"
+)
+_UNDELETED = (
+    "SELECT said.message_id, said.content, said.created_at FROM conversation_history said WHERE said.scope = :scope "
+    f"AND said.message_id IN :ids AND CASE WHEN said.replaced_at IS NULL THEN NOT {_FORGOTTEN.format('said')} "
+    f"ELSE EXISTS ({_SAME_TEXT}) END"
+)
+"""A message that only moved to another place, because one before it was taken out, has another id there."""
 _INSERT = conversation_history.insert_of(
     ("scope", "session_id", "position", "message_id", "role", "content", "created_at")
 )
@@ -196,7 +210,16 @@ def append(
 
 def messages_by_id(connection: Connection, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
     """(id, message, when it was said) of these messages of a scope, in the order asked for; replaced ones too."""
-    found = {row[0]: row for row in connection.rows(_BY_ID, {"scope": scope, "ids": list(ids)})}
+    return _in_order(connection, _BY_ID, scope, ids)
+
+
+def undeleted_messages(connection: Connection, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+    """The same without those that were forgotten, or that are no longer part of their session."""
+    return _in_order(connection, _UNDELETED, scope, ids)
+
+
+def _in_order(connection: Connection, sql: str, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+    found = {row[0]: row for row in connection.rows(sql, {"scope": scope, "ids": list(ids)})}
     return [(i, decode_message(found[i][1]), clock.of_driver(found[i][2])) for i in ids if i in found]
 
 

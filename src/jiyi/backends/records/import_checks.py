@@ -21,7 +21,7 @@ from jiyi.model.category import check_word
 from jiyi.model.claim import Claim
 from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, TRUST_LEVELS, MemoryEntry, Source
 from jiyi.model.feedback import MAX_STRENGTH
-from jiyi.model.limits import Limits, check_importance, check_whole
+from jiyi.model.limits import MAX_POSITION, Limits, check_importance, check_whole
 from jiyi.model.metadata import check_json, check_metadata
 from jiyi.model.namespace import check_namespace
 from jiyi.model.scope import PUBLIC, check_scope
@@ -67,6 +67,7 @@ class ImportSchema:
             "more_domains": _check_domains,
             "metadata": check_metadata,
             "namespace": check_namespace,
+            "position": lambda value: check_whole(value, "position", 0, MAX_POSITION),
             "version": lambda value: check_whole(value, "version", 1, MAX_COUNT),
             **{name: partial(check_id, name=name) for name in _ID_COLUMNS},
         }

@@ -20,6 +20,7 @@ from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, Fading, FadingPlace
+from jiyi.ports.longterm import MessagesDeletedError
 
 _LONGTERM: Final = f"domain IS NOT NULL AND memory_type != '{MESSAGE_TYPE}'"
 _BY_ID = f"{SELECT_ENTRY} WHERE id = :id"
@@ -101,9 +102,10 @@ class SqlLongtermStore:
         actor: str,
         recallable: bool,
         job: JobDraft | None = None,
+        rounds: Sequence[tuple[JobDraft, range]] = (),
         said_at: datetime | None = None,
     ) -> list[str]:
-        """Add messages to a session, and the job that is about them, in one transaction; returns the message ids."""
+        """Add messages to a session, and the jobs that are about them, in one transaction; returns the message ids."""
         with self._database.write((scope,) if job is None else (scope, job.scope)) as connection:
             saved = history.append(connection, scope, session_id, messages, self._now(), said_at=said_at)
             remember_messages(connection, saved, actor, recallable=recallable)
@@ -111,12 +113,20 @@ class SqlLongtermStore:
                 # What the job is about may have been said before, such as the question to this reply.
                 payload = {**job.payload, "messages": [*job.payload.get("messages", ()), *saved.ids]}
                 insert_job(connection, replace(job, payload=payload), self._now())
+            for each, places in rounds:
+                payload = {**each.payload, "messages": [saved.ids[place] for place in places]}
+                insert_job(connection, replace(each, payload=payload), self._now())
         return saved.ids
 
     def messages(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
         """(id, message, when it was said) of these messages of the scope; also of those that were replaced since."""
         with self._database.read((scope,)) as connection:
             return history.messages_by_id(connection, scope, ids)
+
+    def undeleted_messages(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+        """The same without those that were forgotten or taken out of their conversation."""
+        with self._database.read((scope,)) as connection:
+            return history.undeleted_messages(connection, scope, ids)
 
     # --- writing entries --------------------------------------------------------------------------------------------
 
@@ -130,17 +140,21 @@ class SqlLongtermStore:
         finished: Job | None = None,
         jobs: Sequence[JobDraft] = (),
         all_or_nothing: bool = False,
+        made_of: Sequence[str] = (),
     ) -> list[MemoryEntry] | None:
         """New entries, changes of old ones and what becomes of the jobs, all in one transaction.
 
         An entry whose key is taken is left out: another writer has stored it. `None`, and nothing changed, when the
         finished job is no longer the caller's. With `all_or_nothing` only the job is finished when an entry that is to
-        be changed has another version.
+        be changed has another version. `MessagesDeletedError`, and nothing changed, when one of the messages that it is
+        `made_of` was deleted.
         """
         with self._database.write([scope, *(one.scope for one in (finished, *jobs) if one is not None)]) as connection:
             now = self._now()
             if finished is not None and not finish_job(connection, finished, now):
                 return None
+            if made_of and len(history.undeleted_messages(connection, scope, made_of)) < len(made_of):
+                raise MessagesDeletedError
             if all_or_nothing and not all(_is_as_expected(connection, scope, each) for each in amendments):
                 return []
             fresh = _without_taken_keys(connection, scope, entries)

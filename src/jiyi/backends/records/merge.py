@@ -112,7 +112,7 @@ class Merge:
         self._write_batch()
         if original in self._ids:
             self._refuse_foreign(original, values["scope"])
-            if not self._update_known and original not in self._versions:
+            if original in self._erased or (not self._update_known and original not in self._versions):
                 return _UNCHANGED
         return self._continue(under_id(values, self._renamed.get(original, original)), original)
 
@@ -159,9 +159,14 @@ class Merge:
         self._changed[entry_id] = here.scope
 
     def _refuse_foreign(self, entry_id: str, scope: str) -> None:
-        """Refuse a row about an entry that is known here under another scope: its owner did not ask for it."""
+        """Refuse a row about an entry that is known here under another scope: its owner did not ask for it.
+
+        One of a scope that was erased stays erased, also if it had been forgotten before.
+        """
         known = self._connection.scalar(_SCOPE_OF, {"id": entry_id})
-        if known not in {None, scope, ERASED_SCOPE}:
+        if known == ERASED_SCOPE:
+            self._erased.add(entry_id)
+        elif known not in {None, scope}:
             raise InvalidInputError(f"entry {entry_id} has another scope here; it belongs to another store")
 
     # --- entries --------------------------------------------------------------------------------------------------
@@ -184,6 +189,8 @@ class Merge:
         self._write_batch()
         if original in self._ids:
             self._refuse_foreign(original, entry.scope)
+            if original in self._erased:
+                return _UNCHANGED
         entry = replace(entry, id=self._renamed.get(original, original))
         present = self._one(_BY_ID, {"id": entry.id})
         if present is not None and (entry.scope, entry.key) != (present.scope, present.key):
@@ -285,8 +292,12 @@ class Merge:
         if self._scope_of(values["memory_id"]) != PUBLIC:
             return _UNCHANGED
         front = values["superseded_by"]
-        if front is not None and self._scope_of(front) != values["scope"]:
-            raise InvalidInputError(f"memory {front} is none of the scope that it should stand in front for")
+        if front is not None:
+            # Not asked of the entries: one that was forgotten stands in front again when it is restored.
+            known = self._connection.scalar(_SCOPE_OF, {"id": front})
+            if known not in {values["scope"], ERASED_SCOPE}:
+                raise InvalidInputError(f"memory {front} is none of the scope that it should stand in front for")
+            values["superseded_by"] = front if known == values["scope"] else None
         changed = merge_overlay(self._connection, values, update=self._update_known)
         return ImportCounts() if changed else _UNCHANGED
 
@@ -300,6 +311,7 @@ class Merge:
         """Take in one row of a conversation."""
         values = self._schema.message(data)
         if values["message_id"] in self._erased_messages:
+            self.chat.erased(values["scope"], values["session_id"], values["position"])
             return _UNCHANGED
         if values["message_id"] in self._message_ids:
             self._write_batch()

@@ -2,8 +2,9 @@
 
 Few entries are listed. Of many a sample tells the share: who looks for the best ten that meet the condition then knows
 how many of the best to look at, and does it in one round trip. All of it is kept, because an agent asks many questions
-under one condition ("project x"), and from the second question on also a longer list, if an index finds it: then hardly
-any proposal has to be checked. A list is brought up to date with what has changed in its scopes.
+under one condition ("project x"), and from the second question on also a longer list: then hardly any proposal has to
+be checked, and the vectors of the list can be kept in memory. A list that no index finds is made later. A list is
+brought up to date with what has changed in its scopes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _MAX_SAMPLED: Final = 3 * _MAX_LISTED
 """If a sample says that more entries than these meet a condition, they are not listed at once."""
 _MAX_LONG: Final = 25_000
 """So many entries a longer list has at the most."""
+_MIN_ASKED: Final = 8
+"""From the question of this number on what no index finds is listed too, by looking at the whole scope once."""
 _MAX_CHANGES: Final = 256
 """After more changes of its scopes what is kept of a condition is read again."""
 _SAMPLE_SIZE: Final = 800
@@ -50,8 +53,8 @@ class Matches:
     """About how many entries meet it."""
     ids: frozenset[str] | None
     """All that meet it, if they are few; also public ones that the reading scope has merged into its own."""
-    again: bool = False
-    """Whether it was asked for before."""
+    asked: int = 1
+    """How often it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +115,12 @@ class SampledMatches:
         """The ids of all that meet the filters, where they are not few and it is worth it; after `matches`."""
         key = repr(filters)
         now = self._matches.get(key)
-        if now is None or now.ids is not None or not now.again:
+        if now is None or now.ids is not None or now.asked < (2 if _is_indexed(filters) else _MIN_ASKED):
             return None
         known = self._long.get(key)
         found = None if known is None else self._brought_up_to_date(known, filters, now.sequence, _MAX_LONG)
         if found is None:
-            if now.estimate > _MAX_LONG or not _is_indexed(filters):
+            if now.estimate > _MAX_LONG:
                 return None
             found = replace(now, ids=self._listed(filters, _MAX_LONG))
             if found.ids is None or len(found.ids) > _MAX_LONG:
@@ -129,7 +132,7 @@ class SampledMatches:
     def _brought_up_to_date(self, known: Matches, filters: Filters, sequence: int, most: int) -> Matches | None:
         """The same as of this place of the log; `None` if it has to be read again."""
         if known.sequence == sequence:
-            return replace(known, again=True)
+            return replace(known, asked=known.asked + 1)
         params = {"sequence": known.sequence, "scopes": filters.scopes}
         rows = self._database.query(_CHANGED, params, filters.scopes)
         if known.sequence > sequence or len(rows) > _MAX_CHANGES:
@@ -139,7 +142,7 @@ class SampledMatches:
             ids = (ids - changed) | self._admitted(list(changed), filters)
             if len(ids) > most:
                 return None
-        return replace(known, sequence=sequence, ids=ids, again=True)
+        return replace(known, sequence=sequence, ids=ids, asked=known.asked + 1)
 
     def _read(self, filters: Filters, sequence: int) -> Matches:
         sample = self._sample(filters.scopes, sequence)

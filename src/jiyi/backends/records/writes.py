@@ -17,6 +17,7 @@ from jiyi.backends.records.schema import memory_records
 from jiyi.backends.records.sql import Connection, Database, chunks
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.identity import new_id
 from jiyi.ports import Draft
 
 if TYPE_CHECKING:
@@ -167,6 +168,22 @@ def erase_messages(connection: Connection, scope: str, ids: Sequence[str], actor
         ]
         log_changes(connection, lines)
     return erased
+
+
+def mark_erased(connection: Connection, scope: str, key: str, actor: str) -> None:
+    """An erasing line that stands for something that is no entry: by its key it is known later what was erased."""
+    line = {
+        "entry_id": new_id(),
+        "scope": scope,
+        "key": key,
+        "version": 1,
+        "operation": "erase",
+        "changed_at": clock.utc_now(),
+        "changed_by": actor,
+        "changed": "[]",
+        "before": None,
+    }
+    log_changes(connection, [line])
 
 
 def erase_versions(connection: Connection, scope: str, key: str | None, entry_id: str | None = None) -> int:

@@ -10,10 +10,11 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from jiyi.backends.shared.term_rows import analyse, features_of, term_id, term_row
+from jiyi.backends.shared.term_rows import analyse, features_of, term_row
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, TermRow, TermStatistics, TextSource
+from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from jiyi.text import Analyzer
@@ -55,10 +56,6 @@ class ArchivedTexts:
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """As the source says."""
         return self._source.conversations(threads, words)
-
-    def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers under which `windows` shows these terms."""
-        return self._source.term_ids(terms)
 
 
 def _row(analyzer: Analyzer, entry: MemoryEntry) -> TermRow:

@@ -36,25 +36,35 @@ class TermCounts(NamedTuple):
     """The same without the terms that have no statistics."""
 
 
-def count_terms(
-    terms: Sequence[bytes], counts: Sequence[bytes], wanted: Sequence[int], counted: Sequence[int]
-) -> TermCounts:
-    """Count the wanted terms in every text at once; the first `counted` terms of a text have statistics."""
-    tf = np.zeros((len(terms), len(wanted)))
-    inside = np.zeros((len(terms), len(wanted)))
-    if wanted and terms:
-        ids = np.frombuffer(b"".join(terms), dtype="<u4")
-        times = np.frombuffer(b"".join(counts), dtype=np.uint8)
+class PackedTexts:
+    """The terms of some texts, one after the other."""
+
+    def __init__(self, terms: Sequence[bytes], counts: Sequence[bytes], counted: Sequence[int]) -> None:
+        """The first `counted` terms of a text have statistics."""
+        self._texts = len(terms)
+        self._ids = np.frombuffer(b"".join(terms), dtype="<u4")
+        self._times = np.frombuffer(b"".join(counts), dtype=np.uint8)
         sizes = np.fromiter(map(len, counts), dtype=np.int64, count=len(counts))
-        # A question has few terms: comparing every term with each of them is faster than sorting.
-        column, match = (ids == np.asarray(wanted, dtype=np.uint32)[:, None]).nonzero()
-        ends = sizes.cumsum()
-        row = ends.searchsorted(match, side="right")
-        found = times[match]
-        tf[row, column] = found
-        place_in_text = match - (ends - sizes)[row]
-        inside[row, column] = found * (place_in_text < np.asarray(counted, dtype=np.int64)[row])
-    return TermCounts(tf, inside)
+        self._ends = sizes.cumsum()
+        self._counted_ends = self._ends - sizes + np.asarray(counted, dtype=np.int64)
+
+    def count(self, wanted: Sequence[int]) -> TermCounts:
+        """Count the wanted terms in every text at once."""
+        tf = np.zeros((self._texts, len(wanted)))
+        inside = np.zeros((self._texts, len(wanted)))
+        if wanted and self._texts:
+            # A question has few terms: comparing every term with each of them is faster than sorting.
+            column, match = (self._ids == np.asarray(wanted, dtype=np.uint32)[:, None]).nonzero()
+            row = self._ends.searchsorted(match, side="right")
+            found = self._times[match]
+            tf[row, column] = found
+            inside[row, column] = found * (match < self._counted_ends[row])
+        return TermCounts(tf, inside)
+
+
+def count_terms(terms: Sequence[bytes], counts: Sequence[bytes], wanted: Sequence[int]) -> Floats:
+    """How often the wanted terms occur in each text."""
+    return PackedTexts(terms, counts, [0] * len(terms)).count(wanted).tf
 
 
 def term_weights(terms: Sequence[str], df: Sequence[int], entries: int) -> dict[str, int]:

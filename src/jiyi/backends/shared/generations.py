@@ -39,6 +39,10 @@ class Generations:
                 break
         return None
 
+    def was_published(self) -> bool:
+        """Whether there is a pointer: without one the index was never built, or was deleted as a whole."""
+        return file_version(self._pointer_path) is not None
+
     def folders(self) -> list[Path]:
         """All folders, in use or left over; a rebuild may reuse their data."""
         return [folder for folder in sorted(self._root.glob(f"{self._name}-*")) if folder.is_dir()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 import numpy as np
 
-from jiyi.backends.shared.bm25 import TermCounts, bm25_order, count_terms
+from jiyi.backends.shared.bm25 import PackedTexts, TermCounts, bm25_order
 from jiyi.backends.shared.filters import (
     AnyDomain,
     AnyId,
@@ -21,11 +21,12 @@ from jiyi.backends.shared.filters import (
     Word,
     conditions,
 )
-from jiyi.backends.shared.term_rows import UNIT, mean_length, term_id
+from jiyi.backends.shared.term_rows import UNIT, mean_length
 from jiyi.model import clock
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
+from jiyi.text.term_ids import term_id
 
 Row: TypeAlias = tuple[Any, ...]
 Conversations: TypeAlias = dict[tuple[str, str], list[int]]
@@ -59,6 +60,8 @@ BIGRAM_COLUMNS, FILTER_COLUMNS = slice(11, 14), slice(14, 18)
 _THREAD, _EVENT_TIME, _ID, _LENGTH, _BIGRAM_LENGTH, _QUESTION_SHARE = 1, 3, 4, 5, 6, 7
 _WORDS, _WORD_COUNTS, _COUNTED, _BIGRAMS, _BIGRAM_COUNTS, _COUNTED_BIGRAMS = 8, 9, 10, 11, 12, 13
 _CATEGORY, _MEMORY_TYPE, _DOMAINS, _TAGS = 14, 15, 16, 17
+_MAX_COUNTS = 16
+"""So many counts of terms are kept: a question asks for some of them twice, and others may ask at the same time."""
 _COLUMN_OF: dict[Word, int] = {"category": _CATEGORY, "memory_type": _MEMORY_TYPE, "conversation": _THREAD}
 
 
@@ -78,10 +81,15 @@ class InMemoryTextIndex:
         self._rows = threaded + alone
         self._threaded = len(threaded)
         self._counts: dict[tuple[str, tuple[str, ...]], TermCounts] = {}
+        self._packed: dict[str, PackedTexts] = {}
+        self._totals: tuple[float, float, Conversations, float] | None = None
         self._lengths = {
             name: np.fromiter((row[place] for row in self._rows), dtype=np.int64, count=len(self._rows))
             for name, place in (("words", _LENGTH), ("bigrams", _BIGRAM_LENGTH))
         }
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
@@ -104,17 +112,29 @@ class InMemoryTextIndex:
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
         """Numbers of all the texts together."""
         del scopes
-        conversations = self._conversations()
-        lengths = [int(self._lengths["words"][places].sum()) for places in conversations.values()]
+        if self._totals is None:
+            self._totals = self._summed()
+        mean_length, mean_bigram_length, conversations, mean_conversation_length = self._totals
         return TermStatistics(
             entries=len(self._rows),
-            mean_length=_mean(self._lengths["words"]),
-            mean_bigram_length=_mean(self._lengths["bigrams"]),
+            mean_length=mean_length,
+            mean_bigram_length=mean_bigram_length,
             word_df=self._df("words", words),
             bigram_df=self._df("bigrams", bigrams),
             conversations=len(conversations),
-            mean_conversation_length=_mean(np.asarray(lengths, dtype=np.int64)),
+            mean_conversation_length=mean_conversation_length,
             conversation_df=self._conversation_df(conversations, words),
+        )
+
+    def _summed(self) -> tuple[float, float, Conversations, float]:
+        """What the statistics need of all texts, whatever is asked."""
+        conversations = self._conversations()
+        lengths = [int(self._lengths["words"][places].sum()) for places in conversations.values()]
+        return (
+            _mean(self._lengths["words"]),
+            _mean(self._lengths["bigrams"]),
+            conversations,
+            _mean(np.asarray(lengths, dtype=np.int64)),
         )
 
     def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
@@ -159,31 +179,35 @@ class InMemoryTextIndex:
             found[thread] = (int(self._lengths["words"][places].sum()), tuple(frequencies))
         return found
 
-    def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers under which `windows` shows these terms."""
-        return [term_id(term) for term in terms]
-
     # --- statistics -----------------------------------------------------------------------------------------------
 
     def _counted(self, field: str, terms: tuple[str, ...]) -> TermCounts:
         found = self._counts.get((field, terms))
         if found is None:
-            rows = self._rows
-            packed, counts = [row[_WORDS] for row in rows], [row[_WORD_COUNTS] for row in rows]
-            counted = [row[_COUNTED] for row in rows]
-            if field == "bigrams":
-                for place, row in enumerate(rows):
-                    # The bigrams of a text without Han characters are its words, stored once.
-                    if row[_BIGRAMS]:
-                        packed[place], counts[place] = row[_BIGRAMS], row[_BIGRAM_COUNTS]
-                        counted[place] = row[_COUNTED_BIGRAMS]
+            packed = self._packed.get(field)
+            if packed is None:
+                self._packed[field] = packed = self._pack(field)
             unique = tuple(dict.fromkeys(terms))
-            found = count_terms(packed, counts, self.term_ids(unique), counted)
+            found = packed.count([term_id(term) for term in unique])
             if len(unique) < len(terms):
                 places = [unique.index(term) for term in terms]
                 found = TermCounts(found.tf[:, places], found.counted[:, places])
+            if len(self._counts) >= _MAX_COUNTS:
+                self._counts.clear()
             self._counts[field, terms] = found
         return found
+
+    def _pack(self, field: str) -> PackedTexts:
+        rows = self._rows
+        terms, counts = [row[_WORDS] for row in rows], [row[_WORD_COUNTS] for row in rows]
+        counted = [row[_COUNTED] for row in rows]
+        if field == "bigrams":
+            for place, row in enumerate(rows):
+                # The bigrams of a text without Han characters are its words, stored once.
+                if row[_BIGRAMS]:
+                    terms[place], counts[place] = row[_BIGRAMS], row[_BIGRAM_COUNTS]
+                    counted[place] = row[_COUNTED_BIGRAMS]
+        return PackedTexts(terms, counts, counted)
 
     def _df(self, field: str, terms: Sequence[str]) -> tuple[int, ...]:
         if not terms:

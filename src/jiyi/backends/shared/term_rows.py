@@ -10,8 +10,6 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jiyi.model import clock
@@ -19,6 +17,8 @@ from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow
 from jiyi.text import question_share
+from jiyi.text.stated_attributes import stated_attributes
+from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from jiyi.text import Analysis, Analyzer
@@ -30,12 +30,6 @@ WORDS, BIGRAMS, CONVERSATIONS = 0, 1, 2
 
 _MAX_COUNT = 255
 _NO_POSITION = -1
-
-
-@lru_cache(maxsize=1 << 17)
-def term_id(term: str) -> int:
-    """A 32-bit hash of a term. A collision with a term of the question is expected in one of some 10^8 texts."""
-    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
 
 
 class CollectionStatistics(NamedTuple):
@@ -54,14 +48,18 @@ class Analysed:
     entry: MemoryEntry
     analysis: Analysis
     labels: tuple[str, ...]
-    """Terms of the key and the tags. They match like words of the text and do not count for its length."""
+    """Terms of the key, the tags and the attributes that the text states. They match like words of the text and do not
+    count for its length."""
     digest: str
 
 
 def analyse(analyzer: Analyzer, entry: MemoryEntry) -> Analysed:
-    """The terms of an entry: of its searched text, and of its key and tags."""
+    """The terms of an entry: of its searched text, of its key and tags, and of the attributes that it states."""
     entry = analyzer.searched.entry(entry)
-    labels = (word for label in entry.labels for word in analyzer.analyze(label).words)
+    labels = [word for label in entry.labels for word in analyzer.analyze(label).words]
+    if entry.role != "assistant" and entry.memory_type != "reflection":
+        # What an assistant says of itself is nothing about the user, and a reflection states everything at once.
+        labels += stated_attributes(entry.content)
     return Analysed(entry, analyzer.analyze(entry.content), tuple(labels), entry.index_hash())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -112,7 +113,9 @@ class JiyiStore(SharesMemory, ClosesOwnMemory, BaseStore):
             entries = [{**draft, "scope": self._scope} for draft in drafts.values()]
             for key, entry in zip(drafts, self._memory.store_many(entries), strict=True):
                 if entry.expires_at is not None and puts[key].ttl is None:
-                    self._memory.update(key, clear=["expires_at"], scope=self._scope)
+                    # Somebody else may have deleted or written it since.
+                    with suppress(InvalidInputError):
+                        self._memory.update(key, clear=["expires_at"], scope=self._scope, if_version=entry.version)
         for key, op in puts.items():
             if op.value is None:
                 self._memory.forget(key, scope=self._scope)
@@ -245,7 +248,9 @@ class JiyiStore(SharesMemory, ClosesOwnMemory, BaseStore):
             if ttl is None or entry.expires_at is None or entry.key is None:
                 continue
             if entry.expires_at - now < ttl * (1 - _REFRESH_AFTER):
-                self._memory.update(entry.key, expires_at=now + ttl, scope=entry.scope)
+                # Deleted or written since it was read: there is nothing to extend then.
+                with suppress(InvalidInputError):
+                    self._memory.update(entry.key, expires_at=now + ttl, scope=entry.scope, if_version=entry.version)
 
 
 def _fields_of(fields: Iterable[str], index: Mapping[str, Any] | None) -> tuple[str, ...]:

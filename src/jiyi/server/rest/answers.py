@@ -52,6 +52,7 @@ TURN: Final[dict[str, Any]] = {
     "budget": {"limit": 64000, "reply": 4096, "parts": [], "problems": [], "tokens": 40},
     "memories": [],
     "reply": None,
+    "broken_off": None,
 }
 
 
@@ -278,7 +279,7 @@ class SettledAnswer(Answer):
 
 
 class TurnAnswer(Answer):
-    """A turn: what to send to a model, and with which tools."""
+    """A turn: what to send to a model, and with which tools. `broken_off` says why the reply is only a part of one."""
 
     model_config = shown(TURN)
     id: str
@@ -288,6 +289,7 @@ class TurnAnswer(Answer):
     budget: dict[str, Any]
     memories: list[dict[str, Any]]
     reply: str | None = None
+    broken_off: str | None = None
 
 
 class TurnsAnswer(Answer):
@@ -318,11 +320,12 @@ class FinishedAnswer(Answer):
 
 
 class ReplyAnswer(Answer):
-    """The whole reply of the configured model."""
+    """The reply of the configured model. `broken_off` says why that of an earlier request is only a part of one."""
 
-    model_config = shown({"turn_id": ID, "reply": "Green tea."})
+    model_config = shown({"turn_id": ID, "reply": "Green tea.", "broken_off": None})
     turn_id: str
     reply: str
+    broken_off: str | None = None
 
 
 EVENTS: Final = {"description": "Events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}

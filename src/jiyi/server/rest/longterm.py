@@ -147,9 +147,14 @@ async def settle_conflict(memory: Memory, access: Writer, body: Settlement) -> R
 
 
 @router.get("/superseded", operation_id="listSuperseded", **answers(rooms.SupersededAnswer))
-async def list_superseded(memory: Memory, access: Reader, *, limit: PageLimit = 100) -> Response:
-    """Facts that were replaced, the last first, each with the one that took its place."""
-    found = await memory.longterm.superseded(access.scope, limit=limit)
+async def list_superseded(
+    memory: Memory, access: Reader, *, limit: PageLimit = 100, reflections: bool = False
+) -> Response:
+    """Facts that were replaced, the last first, each with the one that took its place.
+
+    With `reflections` also the summaries that went because one of their facts was replaced.
+    """
+    found = await memory.longterm.superseded(access.scope, limit=limit, reflections=reflections)
     return answer({"superseded": [each.to_dict() for each in found]})
 
 

@@ -87,7 +87,8 @@ async def begin_turn(
 ) -> Response:
     """Store what the user said, and put the prompt for the answer together.
 
-    With the same Idempotency-Key again the turn goes on where it stood, and `reply` is set if it was answered.
+    With the same Idempotency-Key again the turn goes on where it stood, and `reply` is set if it was answered;
+    `broken_off` says why that reply is only a part of one.
     """
     agent = _agent(memory, access, session_id, body)
     turn = await agent.begin(body.text, name=body.name, request_id=request_id_of(access, idempotency_key))
@@ -203,21 +204,23 @@ async def reply(
     events = agent.stream(body.text, name=body.name, request_id=request_id_of(access, idempotency_key))
     if wants_events(accept):
         return EventStream(_as_events(events), streams, access)
-    turn_id, pieces = "", []
+    turn_id, pieces, reason = "", list[str](), None
     async with aclosing(events):  # type: ignore[type-var] # a generator
         async for each in events:
             if each.kind == "turn":
                 turn_id = each.text
             elif each.kind == "piece":
                 pieces.append(each.text)
+            elif each.kind == "broken_off":
+                reason = each.text
             else:
                 # What was said before a call of tools is no part of the reply.
                 pieces = []
-    return answer({"turn_id": turn_id, "reply": "".join(pieces)})
+    return answer({"turn_id": turn_id, "reply": "".join(pieces), "broken_off": reason})
 
 
 async def _as_events(events: Any) -> AsyncGenerator[str, None]:
-    turn_id, pieces = "", []
+    turn_id, pieces, reason = "", list[str](), None
     async with aclosing(events):
         async for each in events:
             if each.kind == "turn":
@@ -229,9 +232,11 @@ async def _as_events(events: Any) -> AsyncGenerator[str, None]:
             elif each.kind == "call":
                 pieces = []
                 yield event("call", {"id": each.call_id, "name": each.name, "arguments": each.text})
+            elif each.kind == "broken_off":
+                reason = each.text
             else:
                 yield event("result", {"id": each.call_id, "name": each.name, "text": each.text})
-    yield event("end", {"turn_id": turn_id, "reply": "".join(pieces)})
+    yield event("end", {"turn_id": turn_id, "reply": "".join(pieces), "broken_off": reason})
 
 
 async def _found(memory: AgentMemory, access: Access, turns: OpenTurns, session_id: str, turn_id: str) -> Turn:
@@ -276,4 +281,5 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "budget": turn.budget.to_dict(),
         "memories": [asdict(each) for each in turn.memories],
         "reply": turn.reply,
+        "broken_off": turn.broken_off,
     }

@@ -35,7 +35,6 @@ from jiyi.backends.shared.term_rows import (
     Analysed,
     CollectionStatistics,
     analyse,
-    term_id,
     text_fingerprint,
 )
 from jiyi.cleanup import on_error
@@ -303,10 +302,6 @@ class TantivyIndex:
         """The terms of an entry, which an overlay may have found before."""
         return self._recent.get(_version(entry)) or analyse(self._analyzer, entry)
 
-    def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers under which `windows` shows these terms."""
-        return [term_id(term) for term in terms]
-
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every document; a wrong hash where the term store does not agree."""
         opened = self._open()
@@ -344,6 +339,7 @@ class TantivyIndex:
         return {
             "engine": "tantivy",
             "engine_version": version("tantivy"),
+            "built": self._generations.was_published(),
             "bytes": 0 if folder is None else generation_bytes(folder),
             "analyzer": self._analyzer.identity,
         }

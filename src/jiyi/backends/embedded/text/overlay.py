@@ -31,7 +31,6 @@ class RecallTextView:
         self._counted = CountedTerms()
         self.windows = partial(index.windows, skip_check=True)
         self.conversations = partial(index.conversations, skip_check=True)
-        self.term_ids = index.term_ids
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
@@ -88,10 +87,6 @@ class TextOverlay:
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
         return self._index.conversations(threads, words, pending=self._pending)
-
-    def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers under which `windows` shows these terms."""
-        return self._index.term_ids(terms)
 
 
 def _filtered(analysed: Analysed) -> tuple[Any, ...]:

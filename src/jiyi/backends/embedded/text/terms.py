@@ -35,7 +35,6 @@ from jiyi.backends.shared.term_rows import (
     features_of,
     mean_length,
     statistics_change,
-    term_id,
     term_row,
 )
 from jiyi.backends.shared.wal_index import WalIndex
@@ -43,6 +42,7 @@ from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
+from jiyi.text.term_ids import term_id
 
 R = TypeVar("R")
 

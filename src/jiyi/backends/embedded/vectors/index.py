@@ -283,6 +283,7 @@ class SqliteVectors:
         return {
             "engine": "sqlite, exact scan",
             "model": str(self._embedder.identity),
+            "built": self._generations.was_published(),
             "bytes": size,
             "cached_scopes": len(self._cache),
             "cached_bytes": self._cached_bytes,

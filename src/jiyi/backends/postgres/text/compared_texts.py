@@ -12,9 +12,10 @@ from jiyi.backends.postgres.text.scorer_queries import Fetch
 from jiyi.backends.postgres.text.tables import TEXTS, is_storable, word_column
 from jiyi.backends.shared.bm25 import bm25_order, count_terms
 from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
-from jiyi.backends.shared.term_rows import CollectionStatistics, term_id
+from jiyi.backends.shared.term_rows import CollectionStatistics
 from jiyi.model import clock
 from jiyi.model.filters import Filters
+from jiyi.text.term_ids import term_id
 
 _COUNT_COLUMNS = {
     "words": "length, words, word_counts",
@@ -102,7 +103,7 @@ def best_of(
     if not rows:
         return []
     terms_of, counts_of = [row[3] for row in rows], [row[4] for row in rows]
-    tf = count_terms(terms_of, counts_of, [term_id(term) for term in terms], [0] * len(rows)).tf
+    tf = count_terms(terms_of, counts_of, [term_id(term) for term in terms])
     lengths = np.asarray([row[2] for row in rows], dtype=np.int64)
     ids = [str(row[0]) for row in rows]
     return [ids[place] for place in bm25_order(tf, lengths, [row[1] for row in rows], ids, limit, collection)]

@@ -27,7 +27,7 @@ from jiyi.backends.postgres.text.tables import NEXT, PG_SEARCH, TEXTS, TSVECTOR,
 from jiyi.backends.postgres.text.tsvector import TsvectorProposer
 from jiyi.backends.postgres.text.writer import TextWriter, write_current
 from jiyi.backends.records.changelog import fingerprint as line_fingerprint
-from jiyi.backends.shared.term_rows import CollectionStatistics, analyse, term_id, text_fingerprint
+from jiyi.backends.shared.term_rows import CollectionStatistics, analyse, text_fingerprint
 from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -268,10 +268,6 @@ class PostgresTextIndex:
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
         return scorer_queries.conversations(self._fetch, threads, words)
-
-    def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers under which `windows` shows these terms."""
-        return [term_id(term) for term in terms]
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every text; a wrong hash where the BM25 index lacks it."""

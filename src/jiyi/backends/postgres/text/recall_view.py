@@ -21,7 +21,6 @@ class RecallTextView:
         self._counted = CountedTerms()
         self.windows = index.windows
         self.conversations = index.conversations
-        self.term_ids = index.term_ids
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False

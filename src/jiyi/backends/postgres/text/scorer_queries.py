@@ -14,10 +14,10 @@ from jiyi.backends.shared.term_rows import (
     WORDS,
     CollectionStatistics,
     mean_length,
-    term_id,
     term_row,
 )
 from jiyi.ports import TermRow, TermStatistics
+from jiyi.text.term_ids import term_id
 
 Fetch: TypeAlias = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
 """Returns the rows of a statement with named parameters."""

@@ -35,23 +35,8 @@ class LargeScopes:
         self._until[scopes] = time.monotonic() + _LARGE_SECONDS
 
 
-class ScopeTexts:
-    """Statements that read the texts of some scopes, one more than `max_texts` at the most."""
-
-    def __init__(self, max_texts: int) -> None:
-        self.max_texts = max_texts
-        self._statements = {
-            (bigrams, filtered): _texts_statement(max_texts + 1, bigrams=bigrams, filtered=filtered)
-            for bigrams in (False, True)
-            for filtered in (False, True)
-        }
-
-    def statement(self, filters: Filters, *, bigrams: bool) -> BoundStatement:
-        """All texts of the scopes; the columns for bigrams and for filters only if they are needed."""
-        return BoundStatement(self._statements[bigrams, not filters.only_scopes], [text_array(filters.scopes)])
-
-
-def _texts_statement(limit: int, *, bigrams: bool, filtered: bool) -> Statement:
+def texts_sql(*, bigrams: bool, filtered: bool) -> str:
+    """A statement for the texts of the scopes $1; the columns for bigrams and for filters only if they are needed."""
     columns = list(COLUMNS)
     # The thread of an entry without neighbours is named after the entry: it need not be sent.
     columns[columns.index("thread")] = "CASE WHEN place IS NOT NULL THEN thread END"
@@ -60,7 +45,7 @@ def _texts_statement(limit: int, *, bigrams: bool, filtered: bool) -> Statement:
     if not bigrams:
         columns[BIGRAM_COLUMNS] = ["NULL"] * len(columns[BIGRAM_COLUMNS])
     shown = ", ".join(columns)
-    return Statement(f"SELECT {shown} FROM {TEXTS} WHERE scope = ANY ($1) LIMIT {limit:d}", (TEXT_ARRAY,))
+    return f"SELECT {shown} FROM {TEXTS} WHERE scope = ANY ($1)"
 
 
 class SmallScopeProposer:
@@ -68,7 +53,14 @@ class SmallScopeProposer:
 
     def __init__(self, fetch: FetchPipelined, max_texts: int = MAX_SMALL_SCOPE) -> None:
         self._fetch = fetch
-        self._texts = ScopeTexts(max_texts)
+        self._max_texts = max_texts
+        self._statements = {
+            (bigrams, filtered): Statement(
+                f"{texts_sql(bigrams=bigrams, filtered=filtered)} LIMIT {max_texts + 1:d}", (TEXT_ARRAY,)
+            )
+            for bigrams in (False, True)
+            for filtered in (False, True)
+        }
         self._large = LargeScopes()
 
     def propose(
@@ -78,8 +70,9 @@ class SmallScopeProposer:
         # The words of keys and tags are counted with those of the text: they cannot be left out.
         if filters.scopes in self._large or (field == "words" and not labels):
             return None
-        _, rows = self._fetch([GENERIC_PLANS, self._texts.statement(filters, bigrams=field == "bigrams")])
-        if len(rows) > self._texts.max_texts:
+        statement = self._statements[field == "bigrams", not filters.only_scopes]
+        _, rows = self._fetch([GENERIC_PLANS, BoundStatement(statement, [text_array(filters.scopes)])])
+        if len(rows) > self._max_texts:
             self._large.add(filters.scopes)
             return None
         return InMemoryTextIndex(rows).propose(field, terms, filters, limit=limit)

@@ -11,8 +11,9 @@ from jiyi.backends.postgres.text.compared_texts import best_of, compared_columns
 from jiyi.backends.postgres.text.scorer_queries import Fetch
 from jiyi.backends.postgres.text.tables import TEXTS
 from jiyi.backends.postgres.text.writer import lexeme
-from jiyi.backends.shared.term_rows import CollectionStatistics, term_id
+from jiyi.backends.shared.term_rows import CollectionStatistics
 from jiyi.model.filters import Filters
+from jiyi.text.term_ids import term_id
 
 _MAX_CANDIDATES = 3_000
 _MAX_FREQUENT = 6

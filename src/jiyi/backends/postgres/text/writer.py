@@ -40,10 +40,10 @@ from jiyi.backends.shared.term_rows import (
     features_of,
     shortness,
     statistics_change,
-    term_id,
 )
 from jiyi.ports import ALONE
 from jiyi.text import Analyzer
+from jiyi.text.term_ids import term_id
 
 _FEATURE_NAMES = FEATURES.split(", ")
 _ENTRIES = f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records WHERE id = ANY (%s)"

@@ -7,6 +7,7 @@ A `halfvec` is the number of dimensions and an unused number, two bytes each, th
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,12 @@ def halfvec_bytes(vector: Floats) -> bytes:
 def from_halfvec(data: bytes) -> Floats:
     """The value of a `halfvec` in a binary cursor."""
     return np.frombuffer(data, dtype=">f2", offset=_HEAD.size).astype(np.float32)
+
+
+def from_halfvecs(values: Sequence[bytes], dimension: int) -> Floats:
+    """Many values of one dimension as the rows of a matrix."""
+    row = np.dtype([("head", ">u4"), ("vector", ">f2", dimension)])
+    return np.frombuffer(b"".join(values), dtype=row)["vector"].astype(np.float32)
 
 
 def from_vector(data: bytes) -> Floats:

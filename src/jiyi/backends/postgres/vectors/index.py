@@ -22,8 +22,10 @@ from psycopg.abc import QueryNoTemplate
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.errors import storage_error
 from jiyi.backends.postgres.session import SCHEMA, Connection, IndexConnections
+from jiyi.backends.postgres.vectors.dated import DatedEntries
 from jiyi.backends.postgres.vectors.halfvec import Floats, Reals
 from jiyi.backends.postgres.vectors.hnsw import HnswIndexes
+from jiyi.backends.postgres.vectors.listed import ListedVectors, VectorState
 from jiyi.backends.postgres.vectors.rows import (
     ScopeTotals,
     combined,
@@ -50,6 +52,7 @@ from jiyi.backends.postgres.vectors.tables import (
     vectors_table,
 )
 from jiyi.backends.shared.embedding import CHUNK_COLUMNS, PreparedVectors, embed_entries, vector_fingerprint
+from jiyi.backends.shared.vector_matrix import MatrixScan
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.searched_text import CONTENT_ONLY, SearchedText
@@ -89,6 +92,7 @@ class PostgresVectors:
         lock_timeout: float = 30.0,
         exact_rows: int = EXACT_ROWS,
         searched: SearchedText = CONTENT_ONLY,
+        cache_bytes: int = 256 << 20,
     ) -> None:
         self._embedder = embedder
         self._store_id = store_id
@@ -99,6 +103,8 @@ class PostgresVectors:
         self._lock_timeout = lock_timeout
         self._prepared = PreparedVectors(embedder)
         self._connections = IndexConnections(database, self.name, self._translated, lock_timeout=lock_timeout)
+        self._dated = DatedEntries(database)
+        self._listed = ListedVectors(database, self._connections.fetch, self._dimension, cache_bytes)
         self._hnsw = HnswIndexes(self._connections.driver, database.key(SCHEMA, "hnsw"), exact_rows, lock_timeout)
         self._tables: VectorTables | None = None
         self._guard = threading.Lock()
@@ -252,12 +258,17 @@ class PostgresVectors:
         if not rows:
             raise IndexDamagedError("the vector index is missing or made by another model")
         small, large = [], []
-        for scope, entries, mean, has_hnsw, ids, similarities, times in rows:
+        for scope, entries, mean, has_hnsw, ids, similarities, times, *_ in rows:
             if ids is not None:
                 small.append((ids, similarities, times))
             elif scope is not None:
                 large.append(LargeScope(scope, entries, mean, has_hnsw))
-        return PostgresScan(self._connections.fetch, tables, vector, small, large)
+        state = VectorState(*rows[0][-3:])
+
+        def compare_listed(vector: Floats, listed: frozenset[str]) -> MatrixScan | None:
+            return self._listed.scan(vector, scopes, listed, state)
+
+        return PostgresScan(self._connections.fetch, tables, vector, small, large, compare_listed, self._dated)
 
     def similarities(self, vector: Floats, entries: Sequence[MemoryEntry]) -> Floats:
         """The similarity of each entry, as a scan will tell it when the entries are written."""

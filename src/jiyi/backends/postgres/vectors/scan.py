@@ -12,12 +12,17 @@ from numpy.typing import NDArray
 from psycopg.abc import Params, QueryNoTemplate
 
 from jiyi.backends.postgres.session import Settings
+from jiyi.backends.postgres.vectors.dated import MAX_NAMED, MIN_SHARE, DatedEntries
 from jiyi.backends.postgres.vectors.halfvec import Floats, Reals
 from jiyi.backends.postgres.vectors.tables import VectorTables
+from jiyi.backends.shared.vector_matrix import MatrixScan
 from jiyi.model import clock
 
 Fetch: TypeAlias = Callable[[QueryNoTemplate, Params, Settings], list[tuple[Any, ...]]]
 """Returns the rows of a statement with parameters, under settings that hold for it alone."""
+
+CompareListed: TypeAlias = Callable[[Floats, frozenset[str]], MatrixScan | None]
+"""Compares a vector with those of a list of entries, if they are in memory."""
 
 _EF_SEARCH, _EF_SEARCH_ROWS, _EF_SEARCH_POWER = 400, 50, 0.27
 """`hnsw.ef_search` for 50 rows, and by which power it grows with the rows: then about the same share of them is found.
@@ -53,11 +58,16 @@ class PostgresScan:
         vector: Floats,
         small: Iterable[tuple[Sequence[str], Sequence[float], Sequence[int]]],
         large: Sequence[LargeScope],
+        compare_listed: CompareListed | None = None,
+        dated: DatedEntries | None = None,
     ) -> None:
         self._fetch = fetch
         self._tables = tables
         self._vector = vector
         self._large = large
+        self._compare_listed = compare_listed
+        self._dated = dated
+        self._listed: tuple[frozenset[str], MatrixScan | None] = (frozenset(), None)
         self._ids, self._similarities, self._times = _joined(small)
         self._ordinals = {entry_id: place for place, entry_id in enumerate(self._ids)}
         self._known: dict[str, float] = {}
@@ -76,11 +86,25 @@ class PostgresScan:
         bounds = [(clock.microseconds(start), clock.microseconds(end)) for start, end in periods]
         found = self._best_small(limit, allowed, bounds)
         if self._large and limit > 0 and (allowed is None or allowed):
-            more = self._best_large(limit, allowed, bounds)
+            more = self._best_large(limit, allowed, bounds, periods)
             self._known.update((entry_id, similarity) for similarity, entry_id in more)
             found += more
         found.sort(key=lambda pair: (-pair[0], pair[1]))
         return [entry_id for _, entry_id in found[:limit]]
+
+    def best_listed(
+        self, limit: int, listed: frozenset[str], *, periods: Sequence[tuple[datetime, datetime]] = ()
+    ) -> list[str] | None:
+        """Ids of the most similar of a list that other questions share; `None` if its vectors are not in memory.
+
+        Their similarities are not kept for `of`: they may differ in the last digit from those of pgvector.
+        """
+        if not self._large or self._compare_listed is None:
+            return None
+        if self._listed[0] is not listed:
+            self._listed = (listed, self._compare_listed(self._vector, listed))
+        scan = self._listed[1]
+        return None if scan is None else scan.best(limit, periods=periods)
 
     def of(self, ids: Sequence[str], *, rough: bool = False) -> Floats:  # noqa: ARG002 - always exact
         """The similarity of each id, the same for equal texts; NaN if there is no vector."""
@@ -127,33 +151,65 @@ class PostgresScan:
     # --- large scopes --------------------------------------------------------------------------------
 
     def _best_large(
-        self, limit: int, allowed: Sequence[str] | None, bounds: Sequence[tuple[int, int]]
+        self,
+        limit: int,
+        allowed: Sequence[str] | None,
+        bounds: Sequence[tuple[int, int]],
+        periods: Sequence[tuple[datetime, datetime]],
     ) -> list[tuple[float, str]]:
-        filtered = allowed is not None or bool(bounds)
-        by_hnsw = [
-            part
-            for part in self._large
-            if part.has_hnsw and not filtered and limit * _MIN_ENTRIES_FACTOR <= part.entries
-        ]
         found: list[tuple[float, str]] = []
-        scanned = [part.scope for part in self._large if part not in by_hnsw]
-        for part in by_hnsw:
-            nearest = self._nearest(part.scope, limit)
-            if len(nearest) < limit:
-                # The index returned too few; the scope has more.
+        scanned: list[str] = []
+        for part in self._large:
+            nearest = None
+            if allowed is None and bounds:
+                nearest = self._best_dated(part, limit, bounds, periods)
+            elif allowed is None and part.has_hnsw and limit * _MIN_ENTRIES_FACTOR <= part.entries:
+                nearest = self._nearest(part.scope, limit)
+                if len(nearest) < limit:
+                    # The index returned too few; the scope has more.
+                    nearest = None
+            if nearest is None:
                 scanned.append(part.scope)
             else:
                 found += nearest
         return found + self._exact(scanned, limit, allowed, bounds) if scanned else found
 
-    def _nearest(self, scope: str, limit: int) -> list[tuple[float, str]]:
-        """By the HNSW index. An entry of several chunks may occur several times, first with its greatest similarity."""
+    def _best_dated(
+        self,
+        part: LargeScope,
+        limit: int,
+        bounds: Sequence[tuple[int, int]],
+        periods: Sequence[tuple[datetime, datetime]],
+    ) -> list[tuple[float, str]] | None:
+        """The nearest inside the periods, where that is found without a scan of the whole scope."""
+        if self._dated is None:
+            return None
+        many = max(part.entries // MIN_SHARE, MAX_NAMED + 1)
+        # Half of the scope and all of it are searched alike.
+        inside = self._dated.count(part.scope, periods, max(many, part.entries // 2))
+        if inside is None:
+            return None
+        if inside <= MAX_NAMED:
+            ids = self._dated.ids(part.scope, periods)
+            return self._exact([part.scope], limit, ids, bounds) if ids else []
+        if inside < many or not part.has_hnsw or not self._tables.extension.iterative:
+            return None
+        found = self._nearest(part.scope, limit, bounds, part.entries / inside)
+        return found if len(found) == limit else None
+
+    def _nearest(
+        self, scope: str, limit: int, bounds: Sequence[tuple[int, int]] = (), wider: float = 1.0
+    ) -> list[tuple[float, str]]:
+        """By the HNSW index. An entry of several chunks may occur several times, first with its greatest similarity.
+
+        `wider`: so many times the rows are searched, because most of them are not inside the bounds.
+        """
         rows = limit
         while True:
             answered = self._fetch(
-                self._tables.nearest(scope, rows),
+                self._tables.nearest(scope, rows, bounds),
                 {"vector": Reals(self._vector)},
-                hnsw_settings(rows, iterative=self._tables.extension.iterative),
+                hnsw_settings(round(rows * wider), iterative=self._tables.extension.iterative),
             )
             found: dict[str, float] = {}
             for entry_id, similarity in answered:

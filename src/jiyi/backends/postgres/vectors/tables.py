@@ -11,6 +11,7 @@ inner product of its rows. A text of one chunk has its own vector.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psycopg
@@ -104,13 +105,14 @@ class VectorTables:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def _scopes_and_similarities(self) -> QueryNoTemplate:
-        """The totals of the scopes, and all similarities of the small ones.
+        """The totals of the scopes, all similarities of the small ones, and the state of the vectors.
 
         Parameters: vector, scopes, exact_rows, identity. The aggregates keep the planner from using an HNSW index, so
         the similarities are exact.
         """
         return sql.SQL(
-            "SELECT s.scope, s.entries, s.mean, s.has_hnsw, a.ids, a.similarities, a.times "
+            "SELECT s.scope, s.entries, s.mean, s.has_hnsw, a.ids, a.similarities, a.times, "
+            "to_regclass({table})::oid::bigint, m.sequence, m.fingerprint "
             "FROM {meta} m "
             "LEFT JOIN (SELECT scope, entries, held, has_hnsw, "
             "-(center OPERATOR({schema}.<#>) %(vector)s::real[]::{schema}.vector) AS mean "
@@ -126,6 +128,7 @@ class VectorTables:
             schema=self._schema,
             similarity=self._similarity,
             current=sql.Literal(CURRENT),
+            table=sql.Literal(vectors_table()),
         )
 
     def _all_similarities(self) -> Statement:
@@ -158,14 +161,20 @@ class VectorTables:
             "FROM generate_series(0, %(count)s - 1) AS n ORDER BY n"
         ).format(schema=self._schema, dimension=sql.Literal(self.dimension))
 
-    def nearest(self, scope: str, limit: int) -> QueryNoTemplate:
-        """The nearest rows of a scope by its HNSW index, in order. Parameter: vector.
+    def nearest(self, scope: str, limit: int, bounds: Sequence[tuple[int, int]] = ()) -> QueryNoTemplate:
+        """The nearest rows of a scope by its HNSW index, in order, inside the bounds if any. Parameter: vector.
 
         The scope is a literal: the planner uses a partial index only if it sees its condition.
         """
+        inside = sql.SQL(" OR ").join(
+            sql.SQL("(event_time >= {} AND event_time < {})").format(sql.Literal(start), sql.Literal(end))
+            for start, end in bounds
+        )
         return sql.SQL(
-            "SELECT entry_id, {similarity} FROM {vectors} WHERE scope = {scope} ORDER BY {distance} LIMIT {limit}"
+            "SELECT entry_id, {similarity} FROM {vectors} WHERE scope = {scope}{within} "
+            "ORDER BY {distance} LIMIT {limit}"
         ).format(
+            within=sql.SQL(" AND ({})").format(inside) if bounds else sql.SQL(""),
             similarity=self._similarity,
             vectors=named(vectors_table()),
             # The statement has a parameter, so percent signs have to be escaped.

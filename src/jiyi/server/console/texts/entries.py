@@ -58,6 +58,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "part.best_above_mean": ("最佳者高于平均", "best above the mean"),
     "part.related": ("相关的词", "related words"),
     "part.answer_kind": ("答案的类型", "kind of answer"),
+    "part.attribute": ("所问的属性", "the attribute asked for"),
     "part.related_share": ("相关词所占比例", "share of related words"),
     "part.personal": ("问的是个人还是常识", "personal or general question"),
     "part.tags": ("标签", "tags"),

@@ -1,0 +1,121 @@
+"""`KeptTexts`: the texts of small scopes that were read last, and the statements that read them only if they changed.
+
+An agent asks many questions in one scope. Each of them asks the server whether the scope has changed since its texts
+were read, and the server sends them again only then, in the same round trip.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from jiyi.backends.postgres.text.small_scopes import texts_sql
+from jiyi.backends.postgres.text.tables import STATE, TEXTS
+from jiyi.backends.postgres.wire import INT8, TEXT, TEXT_ARRAY, BoundStatement, Statement, text_parameter
+from jiyi.backends.shared.in_memory_text import InMemoryTextIndex
+
+MAX_KEPT_TEXTS: Final = 20_000
+"""So many texts are kept of all scopes together, about a kilobyte each."""
+_MAX_LINES: Final = 2_000
+"""After more lines of the log, of any scopes, texts are read again: to look through the lines would take longer."""
+TABLE: Final = f"to_regclass('{TEXTS}')::oid::bigint"
+CHANGED: Final = f"""((SELECT entry_id FROM memory_changes WHERE sequence = $2) IS DISTINCT FROM $3
+    OR {TABLE} IS DISTINCT FROM $4
+    OR (SELECT sequence FROM {STATE}) > $2 + {_MAX_LINES}
+    OR (SELECT sequence FROM memory_changes WHERE sequence > $2 AND (scope || '') = ANY ($1)
+        ORDER BY sequence LIMIT 1) IS NOT NULL)"""
+"""Whether the texts of the scopes $1 may have changed since the line $2 of the log, the one of the entry $3, or are in
+another table than $4 now. It is compared with the log and not with a clock, so that it knows every commit."""
+CHANGED_TYPES: Final = (TEXT_ARRAY, INT8, TEXT, INT8)
+
+
+class Columns(NamedTuple):
+    """Which columns of the texts were read beside those that every recall needs."""
+
+    bigrams: bool
+    filtered: bool
+
+    def with_those_of(self, other: Columns) -> Columns:
+        """Those of both."""
+        return Columns(self.bigrams or other.bigrams, self.filtered or other.filtered)
+
+
+class ReadAt(NamedTuple):
+    """When texts were read: the last line of the log that they follow, the entry of the line, and the table."""
+
+    sequence: int
+    entry_id: str | None
+    table: int
+
+
+NEVER: Final = ReadAt(-1, "", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeReading:
+    """The texts of some scopes as they were at a line of the log."""
+
+    text: InMemoryTextIndex
+    columns: Columns
+    at: ReadAt
+
+
+class KeptTexts:
+    """The texts of the scopes that were asked for last."""
+
+    def __init__(self, max_texts: int = MAX_KEPT_TEXTS) -> None:
+        self._max_texts = max_texts
+        self._guard = threading.Lock()
+        self._readings: OrderedDict[tuple[str, ...], ScopeReading] = OrderedDict()
+        self._texts = 0
+
+    def get(self, scopes: tuple[str, ...]) -> ScopeReading | None:
+        """What is kept of these scopes."""
+        with self._guard:
+            return self._readings.get(scopes)
+
+    def keep(self, scopes: tuple[str, ...], reading: ScopeReading) -> None:
+        """Keep a reading instead of the last one of these scopes."""
+        with self._guard:
+            self._drop(scopes)
+            self._readings[scopes] = reading
+            self._texts += len(reading.text)
+            while len(self._readings) > 1 and self._texts > self._max_texts:
+                self._drop(next(iter(self._readings)))
+
+    def _drop(self, scopes: tuple[str, ...]) -> None:
+        dropped = self._readings.pop(scopes, None)
+        if dropped is not None:
+            self._texts -= len(dropped.text)
+
+
+class ChangedTexts:
+    """Statements that read the texts of some scopes if they have changed; one more than `max_texts` at the most."""
+
+    def __init__(self, max_texts: int) -> None:
+        self.max_texts = max_texts
+        self._statements = {
+            columns: Statement(
+                f"{texts_sql(bigrams=columns.bigrams, filtered=columns.filtered)} AND {CHANGED} "
+                f"LIMIT {max_texts + 1:d}",
+                CHANGED_TYPES,
+            )
+            for columns in (Columns(bigrams, filtered) for bigrams in (False, True) for filtered in (False, True))
+        }
+
+    def statement(self, columns: Columns, changed: Sequence[bytes | None]) -> BoundStatement:
+        """The texts with these columns, if they have changed since; the parameters are those of `CHANGED`."""
+        return BoundStatement(self._statements[columns], changed)
+
+
+def changed_values(scopes: bytes, at: ReadAt) -> list[bytes | None]:
+    """The parameters of `CHANGED`."""
+    return [
+        scopes,
+        b"%d" % at.sequence,
+        None if at.entry_id is None else text_parameter(at.entry_id),
+        b"%d" % at.table,
+    ]
