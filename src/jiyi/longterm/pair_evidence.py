@@ -69,7 +69,15 @@ _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {
 _NEVER: Final = 2.0
 _OF_EXCEPTION: Final = 0.9
 _OF_ADDITION: Final = 0.92
+_OF_OTHER_TOPIC: Final = 0.9
+_OF_OTHER_THING: Final = 0.8
+# Places in the evidence of a pair.
+_MEASURED_ANEW: Final = 4
 _PARALLEL: Final = 6
+_ONLY_OF_OTHERS: Final = 7
+_NAMES_IT: Final = 11
+_NAMED_IN_IT: Final = 12
+_OTHER_TOPIC: Final = 14
 
 
 def message_evidence(folded: str) -> list[float]:
@@ -102,16 +110,20 @@ def pair_evidence(
 
 def least_for(new: Compared, old: Compared, evidence: Sequence[float]) -> float:
     """From which probability on a message may replace an older fact; above 1 where no probability is enough."""
-    if evidence[_PARALLEL]:
+    if evidence[_PARALLEL] or (evidence[_ONLY_OF_OTHERS] and not evidence[_NAMES_IT] and not evidence[_NAMED_IN_IT]):
         return _NEVER
-    if is_mistake(new.folded):
+    if is_mistake(new.folded) or evidence[_MEASURED_ANEW]:
         return 0.0
     plain = is_strong_change(new.folded) or ends(new.folded) or changes(new.folded)
     if (is_bygone(old.folded) and not is_bygone(new.folded)) or (adds(new.folded) and not plain and _several(new, old)):
         return _NEVER
-    if is_exception(new.folded):
-        return _OF_EXCEPTION
-    return _OF_ADDITION if _never_replaces(new, old) else 0.0
+    doubts = (
+        (is_exception(new.folded), _OF_EXCEPTION),
+        (_never_replaces(new, old), _OF_ADDITION),
+        (evidence[_OTHER_TOPIC], _OF_OTHER_TOPIC),
+        (_leaves_alone(new, old), _OF_OTHER_THING),
+    )
+    return max((least for doubted, least in doubts if doubted), default=0.0)
 
 
 def _never_replaces(new: Compared, old: Compared) -> bool:
