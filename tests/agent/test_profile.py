@@ -120,6 +120,17 @@ def test_what_was_corrected_is_not_in_the_profile(memory: AgentMemory) -> None:
     assert of_profile(memory.agent("s").begin("hello")) == ["I moved to Munich"]
 
 
+def test_of_two_facts_in_conflict_the_older_is_marked_wherever_the_newer_one_stands(memory: AgentMemory) -> None:
+    keep(memory, "我喜欢喝咖啡。", "医生让我戒咖啡。")
+    assert memory.longterm.conflicts("main")
+    for question in ("我能喝咖啡吗？", "你好"):
+        lines = [line for line in system(memory.agent("s").begin(question)).splitlines() if "咖啡。" in line]
+        assert [("可能已过时" in line, line.rsplit("] ", 1)[1]) for line in lines] == [
+            (False, "医生让我戒咖啡。"),
+            (True, "我喜欢喝咖啡。"),
+        ]
+
+
 def test_whom_a_fact_is_about_stays_visible(memory: AgentMemory) -> None:
     keep(memory, "My husband Olaf has a pacemaker")
     [line] = [line for line in system(memory.agent("s").begin("hello")).splitlines() if "pacemaker" in line]

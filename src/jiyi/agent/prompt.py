@@ -17,12 +17,14 @@ from jiyi.agent.dependencies import AgentDeps, AgentOptions
 from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
+from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
 from jiyi.longterm.context import build_context
 from jiyi.longterm.profile import MAX_FACTS, build_profile
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.scope import visible_scopes
 from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
 from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in
@@ -100,6 +102,7 @@ class Blocks:
     told: set[str] = field(default_factory=set)
     """Ids of the memories that stand in it, by themselves or by others that say the same."""
     problems: list[str] = field(default_factory=list)
+    conflicts: OpenConflicts = field(default_factory=OpenConflicts)
 
     @property
     def texts(self) -> list[str]:
@@ -114,6 +117,7 @@ async def gather_blocks(
     """What the rooms know for this question."""
     blocks = Blocks(options.instructions or INSTRUCTIONS[detect_language(question)])
     query = _query(question)
+    blocks.conflicts = await deps.run(open_conflicts, deps.facts, visible_scopes(deps.scope))
     await _add_notes(deps, shares, blocks)
     said = Said([blocks.notes])
     skipped = False
@@ -160,7 +164,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         return True
     states = _states_something(query)
     relevant = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE and states(hit)]
-    hits = [hit for hit in relevant if not said.already(hit.content)]
+    hits = [hit for hit in blocks.conflicts.newer_first(relevant) if not said.already(hit.content)]
     blocks.longterm = await deps.run(
         build_context,
         hits,
@@ -170,6 +174,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         counter=deps.counter,
         compress=lambda texts, most: (compress_by_rules(list(texts), most), ""),
         zone=deps.zone,
+        outdated=blocks.conflicts,
     )
     if blocks.longterm:
         blocks.shown += [_shown(hit, "long-term") for hit in hits]
@@ -190,6 +195,7 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
         counter=deps.counter,
         zone=deps.zone,
         said=lambda fact: fact.id in blocks.told or said.already(fact.content),
+        conflicts=blocks.conflicts,
     )
     if shown:
         blocks.shown += [_shown(fact, "profile") for fact in shown]

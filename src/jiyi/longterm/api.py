@@ -30,7 +30,7 @@ from jiyi.model.job import JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.relevance import MIN_RELEVANCE
-from jiyi.model.scope import check_scope
+from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import DECAY_RATE, final_weights
 
 MAX_ROUND_BYTES = 8 << 20
@@ -206,15 +206,18 @@ class Longterm:
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
         found = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
         hits = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE]
+        scope = check_scope(user_id)
+        conflicts = await self._run(self._service.conflicts.of_scopes, visible_scopes(scope))
         return await self._run(
             build_context,
-            hits,
+            conflicts.newer_first(hits),
             query,
-            scope=check_scope(user_id),
+            scope=scope,
             budget=budget,
             counter=self._service.counter,
             compress=self._service.compress_for_prompt,
             zone=self._zone,
+            outdated=conflicts,
         )
 
     async def compress_memories(self, memories: Iterable[Any], max_chars: int = 500) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from jiyi.errors import InvalidInputError
@@ -13,6 +14,8 @@ from jiyi.ports import Amendment, LongtermStore
 Winner: TypeAlias = Literal["newer", "older", "both"]
 _WINNERS = ("newer", "older", "both")
 _MAX_FACTS = 100_000
+_MAX_NEWER = 2
+"""How many facts are shown because they may contradict one that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,55 @@ class Replaced:
         return {"entry": self.entry.to_dict(), "by": None if self.by is None else self.by.to_dict()}
 
 
+@dataclass(frozen=True, slots=True)
+class OpenConflicts:
+    """Which current facts may contradict which older ones."""
+
+    newer: Mapping[str, Sequence[MemoryEntry]] = field(default_factory=dict)
+    """Id of the older fact -> the newer ones, newest first."""
+
+    @classmethod
+    def among(cls, newer: Iterable[MemoryEntry]) -> OpenConflicts:
+        """Those that these facts name."""
+        found: dict[str, list[MemoryEntry]] = {}
+        for fact in sorted(newer, key=lambda fact: (fact.created_at, fact.id), reverse=True):
+            claim = fact.source.claim
+            for older in () if claim is None else claim.conflicts_with:
+                found.setdefault(older, []).append(fact)
+        return cls(found)
+
+    def __contains__(self, fact_id: object) -> bool:
+        """Whether a newer fact may contradict this one."""
+        return fact_id in self.newer
+
+    def newer_first(self, facts: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+        """The facts in their order, each after all that may contradict it, also where those are not among them."""
+        placed: dict[str, MemoryEntry] = {}
+        waiting: set[str] = set()
+
+        def place(fact: MemoryEntry) -> None:
+            if fact.id in placed or fact.id in waiting:
+                return
+            waiting.add(fact.id)
+            for number, newer in enumerate(self.newer.get(fact.id, ())):
+                if number < _MAX_NEWER or newer.id in given:
+                    place(given.get(newer.id, newer))
+            placed[fact.id] = fact
+
+        # As they were given: a hit has its score.
+        given = {fact.id: fact for fact in facts}
+        for fact in given.values():
+            place(fact)
+        return list(placed.values())
+
+
+def open_conflicts(deps: LongtermDeps, scopes: Iterable[str]) -> OpenConflicts:
+    """The open conflicts of these scopes, for blocks of a prompt."""
+    now = deps.now()
+    named = (fact for scope in scopes for fact in deps.store.conflicting(scope, limit=_MAX_FACTS))
+    return OpenConflicts.among(fact for fact in named if not fact.has_expired(now))
+
+
 class Conflicts:
     """Lists and settles the conflicts of one scope at a time."""
 
@@ -57,6 +109,10 @@ class Conflicts:
             if len(found) >= limit:
                 break
         return found[:limit]
+
+    def of_scopes(self, scopes: Iterable[str]) -> OpenConflicts:
+        """The open conflicts of these scopes, for blocks of a prompt."""
+        return open_conflicts(self._deps, scopes)
 
     def replaced(self, scope: str, limit: int, *, reflections: bool) -> list[Replaced]:
         """What was superseded, the last first; reflections only if they are wanted."""

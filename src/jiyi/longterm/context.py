@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import tzinfo
 from typing import Final, Literal
 
@@ -37,7 +37,7 @@ _ORIGIN: Final = {
 _PUBLIC: Final = {"zh": "公共资料", "en": "public"}
 _QUOTED: Final = {"zh": "用户转述{who}的话", "en": "told by the user in the words of: {who}"}
 _ABOUT_SOMEBODY: Final = {"zh": "关于{who}", "en": "about: {who}"}
-# A newer memory in the same block may contradict it.
+# A newer memory may contradict it.
 _OUTDATED: Final = {"zh": "可能已过时", "en": "may be outdated"}
 _REFLECTION: Final = {"zh": "由多条记忆归纳", "en": "drawn from several memories"}
 _SUMMARY: Final = {"zh": "另外 {count} 条记忆的摘要", "en": "summary of {count} more"}
@@ -63,25 +63,25 @@ def build_context(
     counter: TokenCounter,
     compress: Callable[[Sequence[str], int], tuple[str, str]],
     zone: tzinfo,
+    outdated: Container[str] = (),
 ) -> str:
     """The block, in at most `budget` tokens; empty when there is nothing or nothing fits.
 
     The best memories stand word for word; when not all fit, `compress(texts, max_chars)` tells the rest in few words
-    and says how that was made.
+    and says how that was made. Those with the ids in `outdated` are marked: a newer memory may
+    contradict them.
     """
     if not hits:
         return ""
     language = detect_language(query)
-    doubtful = contradicted(hits)
-    ordered = _newer_first(hits, doubtful)
-    lines = [_line(hit, language, zone, scope, outdated=hit.id in doubtful) for hit in ordered]
+    lines = [_line(hit, language, zone, scope, outdated=hit.id in outdated) for hit in hits]
     whole = _block(lines, language)
     if counter.count(whole) <= budget:
         return whole
     kept = 0
     while kept < len(lines) and counter.count(_block(lines[: kept + 1], language)) <= budget * _VERBATIM_SHARE:
         kept += 1
-    rest = [hit.content for hit in ordered[kept:]]
+    rest = [hit.content for hit in hits[kept:]]
     left = budget - counter.count(_block(lines[:kept], language))
     room = int(left * _CHARACTERS_PER_TOKEN[language])
     if room >= _MIN_SUMMARY:
@@ -105,29 +105,6 @@ def fenced(heading: Sequence[str], lines: Sequence[str]) -> str:
     # Nobody can write a text that holds the digest of itself.
     fence = f"memory-{text_hash(*lines)[:12]}"
     return "\n".join([*heading, f"<{fence}>", *lines, f"</{fence}>"])
-
-
-def contradicted(hits: Sequence[MemoryEntry]) -> set[str]:
-    """The ids of the memories that one of these may contradict."""
-    return {old for hit in hits if hit.source.claim is not None for old in hit.source.claim.conflicts_with}
-
-
-def _newer_first(hits: Sequence[MemoryEntry], doubtful: set[str]) -> list[MemoryEntry]:
-    """The memories in their order, but none before a newer one that may contradict it."""
-    found: list[MemoryEntry] = []
-    waiting: list[MemoryEntry] = []
-    answered: set[str] = set()
-    for hit in hits:
-        if hit.id in doubtful - answered:
-            waiting.append(hit)
-            continue
-        found.append(hit)
-        claim = hit.source.claim
-        contradicted = () if claim is None else claim.conflicts_with
-        answered.update(contradicted)
-        found += [old for old in waiting if old.id in contradicted]
-        waiting = [old for old in waiting if old.id not in contradicted]
-    return [*found, *waiting]
 
 
 def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str, *, outdated: bool) -> str:

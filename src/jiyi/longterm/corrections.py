@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist
-from jiyi.longterm.endings import ended, subject_of_fact
+from jiyi.longterm.endings import ended, left_of_ended, subject_of_fact
 from jiyi.longterm.pair_evidence import least_for, message_evidence, pair_evidence, same_subject
 from jiyi.longterm.replacement import Compared, only_describes
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
+from jiyi.longterm.vetoes import forbidden, forbids
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
@@ -98,7 +99,8 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         return []
     over, reason = ended(message, [old.entry for old in olds])
     if over:
-        return [Finding(olds[place], REPLACES, 1.0, reason=reason) for place in over]
+        ends_all = [(olds[place], left_of_ended(message, olds[place].entry.content)) for place in over]
+        return [Finding(old, REPLACES, 1.0, left, reason) for old, left in ends_all]
     # What it says has not changed tells nothing of what has.
     message = without_unchanged(message)
     folded = fold(message)
@@ -106,11 +108,12 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     if not olds or model.change(new) < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
+    barred = forbidden(message, [text.text for text in texts])
     evidence = evidence_of(new, olds, texts)
     values = [
-        value if value >= least_for(new, text, found) else min(value, _UNSURE)
-        for value, text, found in zip(
-            model.replaces(new, texts, evidence, message_evidence(folded)), texts, evidence, strict=True
+        0.0 if bars else value if value >= least_for(new, text, found) else min(value, _UNSURE)
+        for value, text, found, bars in zip(
+            model.replaces(new, texts, evidence, message_evidence(folded)), texts, evidence, barred, strict=True
         )
     ]
     said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
@@ -150,7 +153,8 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
         return None
     new, (other,) = model.read_message(message), model.read([old.entry.content])
     theirs = subject_of_fact(old.entry)
-    if not same_subject(new, other, theirs, newest=False) or about_different_things(message, other.text):
+    apart = about_different_things(message, other.text) or forbids(message, other.text)
+    if apart or not same_subject(new, other, theirs, newest=False):
         return None
     (value,) = model.replaces(new, [other], evidence_of(new, [old], [other]), message_evidence(folded))
     if value >= _PROPOSED:

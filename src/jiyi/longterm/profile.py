@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Final
 
-from jiyi.longterm.context import contradicted, fenced, fitted_line
+from jiyi.longterm.conflicts import OpenConflicts
+from jiyi.longterm.context import fenced, fitted_line
 from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import TokenCounter
@@ -62,22 +63,22 @@ def build_profile(
     counter: TokenCounter,
     zone: tzinfo,
     said: Callable[[MemoryEntry], bool],
+    conflicts: OpenConflicts,
 ) -> tuple[str, list[MemoryEntry]]:
     """The block in at most `budget` tokens, and the facts in it; those of which `said` is true are left out.
 
     A fact that does not fit is left out, and shorter ones after it may still be in. A fact that a newer one may
-    contradict is marked, also when the newer one stands elsewhere.
+    contradict is marked, also when the newer one stands elsewhere, and stands after it otherwise.
     """
-    doubtful = contradicted(facts)
     lines: list[str] = []
     shown: list[MemoryEntry] = []
     left = budget - counter.count(fenced(PROFILE_HEADING[language], [""]))
-    for fact in in_order(facts):
+    for fact in conflicts.newer_first(in_order(facts)):
         if left <= 0:
             break
         if said(fact):
             continue
-        line = fitted_line(fact, language, zone, scope, counter, _MAX_LINE, outdated=fact.id in doubtful)
+        line = fitted_line(fact, language, zone, scope, counter, _MAX_LINE, outdated=fact.id in conflicts)
         # The end of the line is a token of its own at most.
         cost = counter.count(line) + 1
         if cost <= left:

@@ -20,6 +20,10 @@ from jiyi.model.filters import Filters
 
 BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' IN :scopes"
 _IDS_OF_KEY: Final = "SELECT DISTINCT entry_id FROM memory_changes WHERE scope = :scope AND key = :key"
+_FACTS_OF_SESSION: Final = (
+    f"{SELECT_ENTRY} WHERE scope = :scope AND conversation_id = :session_id AND position IS NULL "
+    "AND memory_type = 'fact' ORDER BY id"
+)
 _EXPIRED: Final = f"FROM memory_records WHERE expires_at IS NOT NULL AND expires_at <= :at AND {ACTIVE}"
 _COUNT_EXPIRED: Final = f"SELECT count(*) {_EXPIRED}"
 _SELECT_EXPIRED: Final = f"SELECT id, scope {_EXPIRED}"
@@ -85,6 +89,29 @@ def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: boo
         if entry.key is not None:
             # Other entries had the key before.
             erase_texts(connection, "scope = :scope AND key = :key", {"scope": entry.scope, "key": entry.key})
+
+
+def facts_of_session(connection: Connection, scope: str, session_id: str) -> list[MemoryEntry]:
+    """The facts that were made of what was said in a session, replaced ones too."""
+    found = map(entry_of, connection.rows(_FACTS_OF_SESSION, {"scope": scope, "session_id": session_id}))
+    # A fact that somebody has stored for the session was not made of its messages.
+    return [entry for entry in found if entry.source.references]
+
+
+def forget_facts(
+    connection: Connection, facts: Sequence[MemoryEntry], messages: Sequence[str], actor: str
+) -> tuple[int, int]:
+    """Erase the facts that were made of these messages alone; returns how many went, and how many active ones stay."""
+    said = set(messages)
+    gone = [fact for fact in facts if said.issuperset(fact.source.references)]
+    for fact in gone:
+        # Erasing one may have changed or removed another.
+        row = connection.row(BY_ID, {"id": fact.id, "scopes": [fact.scope]})
+        if row is not None:
+            forget(connection, entry_of(row), actor, erase=True)
+    if gone:
+        tags.collect(connection)
+    return len(gone), sum(fact.is_active for fact in facts) - sum(fact.is_active for fact in gone)
 
 
 def erase_made_of(connection: Connection, scope: str, key: str | None, entry_id: str | None, actor: str) -> None:

@@ -67,8 +67,9 @@ _SUPERSEDED = (
 _INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"
 _NEXT_SCOPE = "SELECT min(scope) FROM memory_records WHERE scope > :after"
 _FADING = (
-    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source, content FROM memory_records "
-    f"WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE AND memory_type NOT IN :without_types"
+    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source, content, event_time "
+    f"FROM memory_records WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE "
+    "AND memory_type NOT IN :without_types"
 )
 _FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
 _FADING_ORDER = " ORDER BY created_at, id LIMIT :limit"
@@ -372,7 +373,7 @@ def _write_versions(
 
 
 def _fading(row: Row) -> Fading:
-    entry_id, created_at, last_accessed_at, access_count, importance, source, content = row
+    entry_id, created_at, last_accessed_at, access_count, importance, source, content, event_time = row
     # Most sources have no claim, and are not parsed.
     claim = json.loads(source)["claim"] if '"claim"' in source else None
     return Fading(
@@ -383,4 +384,6 @@ def _fading(row: Row) -> Fading:
         importance,
         "" if claim is None else str(claim.get("attribute", "")),
         "" if claim is None else content,
+        content,
+        clock.of_driver(event_time),
     )

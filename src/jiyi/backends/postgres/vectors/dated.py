@@ -28,12 +28,20 @@ class DatedEntries:
         self._database = database
 
     def count(self, scope: str, periods: Sequence[tuple[datetime, datetime]], most: int) -> int | None:
-        """How many entries of the scope are inside the periods, at most so many; `None` if the periods are too many.
+        """How many entries of the scope are inside the periods, at most so many; `None` if that is not known.
 
-        An entry inside two of the periods counts twice.
+        An entry inside two of the periods counts twice. Nothing is known of too many periods, and of vectors without
+        records, which an index may be given by itself.
         """
-        rows = self._query("SELECT count(*) FROM ({}) AS dated", "1", scope, periods, most)
-        return None if rows is None else min(int(rows[0][0]), most)
+        rows = self._query(
+            "SELECT CASE WHEN EXISTS (SELECT 1 FROM memory_records WHERE scope = :scope) "
+            "THEN (SELECT count(*) FROM ({}) AS dated) END",
+            "1",
+            scope,
+            periods,
+            most,
+        )
+        return None if rows is None or rows[0][0] is None else min(int(rows[0][0]), most)
 
     def ids(self, scope: str, periods: Sequence[tuple[datetime, datetime]]) -> list[str]:
         """The ids of entries inside the periods, at most `MAX_NAMED` in each."""

@@ -1,0 +1,58 @@
+"""The order of facts in a prompt when newer ones may contradict them."""
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jiyi.longterm.conflicts import OpenConflicts
+from jiyi.model.claim import Claim
+from jiyi.model.clock import utc_now
+from jiyi.model.entry import MemoryEntry, Source
+
+START = utc_now()
+
+
+def fact(number: int, *older: int) -> MemoryEntry:
+    claim = Claim(conflicts_with=tuple(f"f{each}" for each in older))
+    moment = START + timedelta(days=number)
+    return MemoryEntry(
+        id=f"f{number}",
+        scope="a",
+        key=f"k{number}",
+        content=f"fact {number}",
+        source=Source("rules", "user", claim=claim),
+        created_at=moment,
+        updated_at=moment,
+        last_accessed_at=moment,
+    )
+
+
+def names(facts: list[MemoryEntry]) -> list[str]:
+    return [each.id for each in facts]
+
+
+def test_a_newer_fact_that_is_no_hit_is_put_before_the_older_one() -> None:
+    conflicts = OpenConflicts.among([fact(5, 1)])
+    assert names(conflicts.newer_first([fact(2), fact(1), fact(3)])) == ["f2", "f5", "f1", "f3"]
+    assert "f1" in conflicts
+    assert "f5" not in conflicts
+
+
+def test_what_contradicts_the_newer_one_is_before_both() -> None:
+    conflicts = OpenConflicts.among([fact(5, 1), fact(9, 5)])
+    assert names(conflicts.newer_first([fact(1)])) == ["f9", "f5", "f1"]
+
+
+@given(
+    st.lists(st.integers(0, 9), unique=True),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] > pair[1]), max_size=8),
+)
+def test_every_hit_stays_once_and_after_what_may_contradict_it(hits: list[int], pairs: list[tuple[int, int]]) -> None:
+    conflicts = OpenConflicts.among(fact(newer, older) for newer, older in dict(pairs).items())
+    ordered = names(conflicts.newer_first([fact(number) for number in hits]))
+    assert len(set(ordered)) == len(ordered)
+    assert set(ordered) >= {f"f{number}" for number in hits}
+    for newer, older in dict(pairs).items():
+        if f"f{older}" in ordered and f"f{newer}" in ordered:
+            assert ordered.index(f"f{newer}") < ordered.index(f"f{older}")
