@@ -195,7 +195,8 @@ class Memory(Protocol):
     ) -> bool:
         """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
-        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. Raises
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. The messages
+        that a fact was made of leave recall with it; their conversation has them until `forget_session`. Raises
         `VersionConflictError` when it has another version than `if_version`.
         """
 
@@ -302,10 +303,11 @@ class Memory(Protocol):
     def list_sessions(self, *, scope: str | None = None) -> Sequence[str]:
         """Ids of the scope's sessions, the one last written to first."""
 
-    def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
+    def forget_session(self, session_id: str, *, scope: str | None = None, facts: bool = False) -> Erased:
         """Delete a conversation permanently: messages, their index entries, summaries, candidates; returns a receipt.
 
-        Memories that were made from it stay.
+        Facts that were made of it stay, and the receipt says how many; with `facts` those that were made of nothing
+        else are deleted for good as well.
         """
 
     def forgotten_sessions(self, session_ids: Iterable[str], *, scope: str | None = None) -> set[str]:

@@ -102,6 +102,16 @@ def test_the_worker_flushes_a_session_that_has_been_idle(open_memory: OpenMemory
     assert noted().count("penicillin") == 1
 
 
+def test_a_fact_has_the_time_at_which_the_user_said_it_however_late_the_reply_came(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    said_at = "2026-03-02T09:00:00+08:00"
+    turn = memory.agent("s").begin({"role": "user", "content": "I am allergic to penicillin.", "created_at": said_at})
+    turn.finish("Noted.")
+    memory.run_jobs()
+    (fact,) = memory.list(memory_types="fact")
+    assert fact.event_time == datetime.fromisoformat(said_at)
+
+
 def test_a_turn_that_was_broken_off_long_ago_is_marked_and_its_question_is_looked_through(
     open_memory: OpenMemory,
 ) -> None:

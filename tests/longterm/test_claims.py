@@ -174,6 +174,23 @@ def test_what_was_said_of_an_animal_that_is_gone_is_no_longer_current(
     assert any(replaced.entry.content == first for replaced in room.longterm.superseded("alice"))
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "stays"),
+    [
+        ("I have a cat named Tom and a dog named Rex.", "My cat Tom died.", "I have a dog named Rex."),
+        ("My dog Rex and my cat Tom sleep in the kitchen", "Rex died last week", "my cat Tom sleep in the kitchen"),
+        ("我养了一只猫叫小白和一只狗叫大黄。", "小白去世了", "我养了一只狗叫大黄。"),
+        ("My wife Ann and my son Ben live in Leeds", "Ann and I broke up", "my son Ben live in Leeds"),
+    ],
+)
+def test_what_was_said_of_others_beside_one_who_is_gone_stays(
+    room: AgentMemory, first: str, second: str, stays: str
+) -> None:
+    say(room, first, second)
+    assert first not in known(room)
+    assert stays in known(room)
+
+
 def test_of_two_cats_the_one_that_is_meant_must_be_named(room: AgentMemory) -> None:
     say(room, "Pip, our cat, sleeps on the router", "My other cat Mustard bites", "The cat died")
     assert says(known(room), "pip")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jiyi.errors import InvalidInputError
 from jiyi.longterm.forgetting import _next_size
 from jiyi.sync import AgentMemory
+from jiyi.text.upcoming import last_day_ahead
 from tests.longterm.conftest import FakeClock, OpenMemory
 from tests.support import present
 
@@ -191,6 +192,8 @@ def test_health_and_identity_are_not_forgotten_unless_the_settings_say_so(
     "said",
     [
         *("I'm Marcus, 41", "I live in Leeds", "My wife is Priya", "I'm vegetarian", "Never commit to main, please"),
+        *("I got promoted to staff engineer", "Our wedding anniversary is June 4", "My father passed away in 2019"),
+        *("我换工作了，从思必驰跳到了同程，做产品总监", "我爸前年去世了", "我们的结婚纪念日是11月20号"),
         *("我叫林悦", "我住在长沙", "我老婆叫林一诺", "我吃素", "以后不要在回答里用 emoji"),
     ],
 )
@@ -205,6 +208,43 @@ def test_who_somebody_is_and_what_they_always_want_stays_in_both_languages(
     [fact] = memory.list(scope="alice", memory_types="fact")
     assert present(memory.longterm.explain("alice", fact.id))["exempt"] in plan.exempt
     assert memory.longterm.cleanup_forgotten_memories("alice") == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("My flight to Tokyo leaves on January 15 at 10:40 from Pudong.", (2027, 1, 15)),
+        ("提醒我明年1月15号交个税。", (2027, 1, 15)),
+        ("The visa appointment is on 3 March 2027.", (2027, 3, 3)),
+    ],
+)
+def test_what_names_a_day_ahead_is_not_forgotten_before_it(
+    open_room: OpenMemory, said: str, last: tuple[int, int, int]
+) -> None:
+    clock = FakeClock(datetime(2026, 11, 16, 9, tzinfo=UTC))
+    memory = open_room(clock=clock)
+    stored = memory.longterm.extract_and_store_memories_for_round("alice", "c", said, "", created_at=clock.time)
+    assert stored
+    clock.time = datetime(*last, 12, tzinfo=UTC)
+    plan = memory.longterm.cleanup_forgotten_memories("alice", dry_run=True)
+    assert (plan.count, dict(plan.exempt)) == (0, {"upcoming": len(stored)})
+    assert present(memory.longterm.explain("alice", stored[0]))["exempt"] == "upcoming"
+    assert memory.longterm.cleanup_forgotten_memories("alice") == 0
+    clock.advance(days=2)
+    assert memory.longterm.cleanup_forgotten_memories("alice") == len(stored)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I watched a film on 3 March 2020.",
+        "今年我看了三部电影。",
+        "Since 2019 the fence is green.",
+        "last week it rained",
+    ],
+)
+def test_what_names_no_day_ahead_fades_as_ever(said: str) -> None:
+    assert last_day_ahead(said, datetime(2026, 11, 16, 9, tzinfo=UTC)) is None
 
 
 def test_what_has_expired_is_no_part_of_what_the_curve_took_and_comes_back_by_name(room: AgentMemory) -> None:

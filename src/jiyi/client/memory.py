@@ -205,10 +205,13 @@ class MemoryClient:
         path = f"/v1/conversations/{part(session_id)}/messages"
         return str((await self._connection.call("PUT", path, body=body, again=True))["session_id"])
 
-    async def forget_session(self, session_id: str, *, scope: str | None = None) -> Mapping[str, Any]:
-        """Delete a conversation for good; returns a receipt."""
+    async def forget_session(
+        self, session_id: str, *, scope: str | None = None, facts: bool = False
+    ) -> Mapping[str, Any]:
+        """Delete a conversation for good, with `facts` also those made of it alone; returns a receipt."""
         await self._connection.own(scope)
-        done = await self._connection.call("DELETE", f"/v1/conversations/{part(session_id)}", again=True)
+        path = f"/v1/conversations/{part(session_id)}"
+        done = await self._connection.call("DELETE", path, query={"facts": facts}, again=True)
         receipt: dict[str, Any] = done["receipt"]
         return receipt
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from jiyi.longterm.replacement import mentions
+from jiyi.longterm.residue import without_pieces
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import ends_life, ends_love, lost_by_name
-from jiyi.text.claims import clauses_of
+from jiyi.text.claims import clauses_of, pieces_of
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import USER, mentions_subject, named_subject, names_in, subject_of
 from jiyi.text.topics import topics_of
@@ -23,6 +24,8 @@ _WEDDING: Final = re.compile(
     r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the|spring|summer|autumn|winter|church) wedding\b"
     r"|^(?:about me: )?wedding"
 )
+_HAVING: Final = re.compile(r"(?:I|We)(?:'ve| have)(?: got)? |我们?(?:家里?)?(?:养了|养着|养|有)")
+_COUNTED: Final = re.compile(r"(我们?)?(?=(?:an?|one|two|three|\d+) |[一两二三四五])")
 _TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 
 
@@ -44,6 +47,26 @@ def ended(message: str, facts: Sequence[MemoryEntry]) -> tuple[list[int], str]:
     if ends_love(fold(message)):
         return [n for n, fact in enumerate(facts) if _of_partners(message, fact)], "they have parted"
     return [], ""
+
+
+def left_of_ended(message: str, fact: str) -> str:
+    """What a fact says of others than whoever a message ends: of a cat and a dog the dog; empty where it is nobody."""
+    folded, pieces = fold(message), pieces_of(fact)
+    names = [fold(name) for name in names_in(fact)]
+    first = _FIRST_WORD.match(folded)
+    over = [name for name in names if mentions(folded, name)] + ([first[0]] if first is not None else [])
+    others = [name for name in names if name not in over]
+    going = set()
+    for place, piece in enumerate(map(fold, pieces)):
+        if any(mentions(piece, name) for name in over) or not any(mentions(piece, name) for name in others):
+            going.add(place)
+    if len(going) == len(pieces):
+        return ""
+    left = without_pieces(pieces, going)
+    having = _HAVING.match(fact)
+    counted = _COUNTED.match(left)
+    # One more of a list: (I have a cat named Tom and) a dog named Rex.
+    return f"{having[0]}{left[counted.end() :]}" if having is not None and counted is not None else left
 
 
 def subject_of_fact(fact: MemoryEntry) -> str:

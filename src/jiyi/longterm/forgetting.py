@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from jiyi.longterm.dependencies import LongtermDeps
@@ -16,10 +16,14 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
 from jiyi.ports import Amendment, Fading
 from jiyi.text.fact_kinds import fact_kind
+from jiyi.text.upcoming import last_day_ahead
 
 PAGE: Final = 1_000
 MAX_LISTED: Final = 1_000
 ACTOR: Final = "forgetting"
+UPCOMING: Final = "upcoming"
+_GRACE: Final = timedelta(days=1)
+"""The day is over everywhere."""
 _FIRST_BATCH: Final = 50
 _MAX_IN_BATCH: Final = 300
 # Other writers wait for the write lock: a batch aims at an eighth of the time for which it may be held. Some commits
@@ -63,7 +67,8 @@ class ForgettingPlan:
     memories: tuple[FadingMemory, ...]
     """Those nearest to being forgotten, at most 1,000."""
     exempt: Mapping[str, int] = field(default_factory=dict)
-    """How many are kept whatever the curve says, by kind: health, identity, safety, instruction."""
+    """How many are kept whatever the curve says, by kind: health, identity, safety, instruction; and `upcoming`, what
+    names a day that is still ahead."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -91,7 +96,9 @@ class Forgetter:
             faded = [
                 each
                 for each in page
-                if self._retention(curve, each, now) < threshold and not self.exempt(each.attribute, each.statement)
+                if self._retention(curve, each, now) < threshold
+                and not self.exempt(each.attribute, each.statement)
+                and not is_upcoming(each.content, each.event_time or each.created_at, now)
             ]
             while faded:
                 batch, faded = faded[:size], faded[size:]
@@ -115,8 +122,11 @@ class Forgetter:
                 if kind:
                     exempt[kind] += 1
                     continue
-                considered += 1
                 left = self._retention(curve, each, now)
+                if left < threshold and is_upcoming(each.content, each.event_time or each.created_at, now):
+                    exempt[UPCOMING] += 1
+                    continue
+                considered += 1
                 count += left < threshold
                 hours = curve.hours_until(threshold, each.access_count, each.importance_score)
                 moment = each.last_accessed_at.timestamp() + 3600 * hours
@@ -190,6 +200,12 @@ class Forgetter:
     @staticmethod
     def _retention(curve: EbbinghausForgetting, each: Fading, now: datetime) -> float:
         return curve.calculate_retention(_hours(each.last_accessed_at, now), each.access_count, each.importance_score)
+
+
+def is_upcoming(text: str, said_at: datetime, now: datetime) -> bool:
+    """Whether a text names a day that is still ahead: it is not forgotten before that."""
+    day = last_day_ahead(text, said_at)
+    return day is not None and day + _GRACE >= now.date()
 
 
 def _hours(since: datetime, now: datetime) -> float:

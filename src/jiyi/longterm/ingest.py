@@ -23,6 +23,7 @@ from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.residue import residue_without_attribute
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.untrusted import is_steering
+from jiyi.longterm.vetoes import forbids
 from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import USER, Claim
 from jiyi.model.domain import SUBSTANTIAL
@@ -340,7 +341,7 @@ class FactIngestor:
         if key is None:
             return None
         now = self._deps.now()
-        said_at = max((moment for _, _, moment in work.messages), default=now)
+        said_at = _said_at(work.messages, by_user=by_user) or now
         imported = any(imported_from(message) for _, message, _ in work.messages)
         trust = "import" if imported else "user" if by_user else "agent"
         return MemoryEntry(
@@ -410,7 +411,7 @@ def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
 
 
 def _one_thing(new: MemoryEntry, old: MemoryEntry) -> bool:
-    return not about_different_things(new.content, old.content)
+    return not about_different_things(new.content, old.content) and not forbids(new.content, old.content)
 
 
 def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
@@ -419,6 +420,13 @@ def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
 
 def _said_by_user(source: Source) -> bool:
     return source.trust == "user" if source.claim is None else source.claim.said_by != "assistant"
+
+
+def _said_at(messages: Sequence[tuple[str, Message, datetime]], *, by_user: bool) -> datetime | None:
+    """When a fact was said: the reply to what the user said may have come much later."""
+    role = "user" if by_user else "assistant"
+    own = [moment for _, message, moment in messages if message.role == role]
+    return max(own or [moment for _, _, moment in messages], default=None)
 
 
 def _of(messages: Sequence[tuple[str, Message, datetime]], role: str) -> str:

@@ -11,7 +11,7 @@ from jiyi.errors import InvalidInputError, ModelError
 from jiyi.longterm.compression import compress, compress_by_rules
 from jiyi.longterm.conflicts import Conflicts
 from jiyi.longterm.dependencies import LongtermDeps
-from jiyi.longterm.forgetting import Forgetter
+from jiyi.longterm.forgetting import UPCOMING, Forgetter, is_upcoming
 from jiyi.longterm.ingest import FactIngestor
 from jiyi.longterm.recently_recalled import RecentlyRecalled
 from jiyi.longterm.reflection import REFLECTION_JOB, Reflector
@@ -224,6 +224,8 @@ class LongtermService:
         fading = self.forgetter.on_curve(entry, curve, DEFAULT_THRESHOLD, self._deps.now())
         claim = entry.source.claim
         kind = "" if claim is None else self.forgetter.exempt(claim.attribute, entry.content)
+        if not kind and is_upcoming(entry.content, entry.event_time, self._deps.now()):
+            kind = UPCOMING
         exempt = bool(kind) or entry.pinned or entry.memory_type in REFLECTION_TYPES or entry.domain is None
         versions = self._deps.records.versions(scope, entry.key) if entry.key is not None else []
 

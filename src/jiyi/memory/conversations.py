@@ -59,14 +59,17 @@ class Conversations(MemoryBase):
         """Ids of the scope's sessions, the one last written to first."""
         return await self._run(self._store.sessions, self._scope(scope))
 
-    async def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
+    async def forget_session(self, session_id: str, *, scope: str | None = None, facts: bool = False) -> Erased:
         """Delete a conversation permanently: messages, their index entries, summaries, candidates; returns a receipt.
 
-        Memories that were made from it stay.
+        Facts that were made of it stay, and the receipt says how many; with `facts` those that were made of nothing
+        else are deleted for good as well.
         """
         session = self._limits.check_session_id(session_id)
         own = self._scope(scope)
-        receipt = await self._write(self._components.chats.forget_session, own, session, actor=self._settings.actor)
+        receipt = await self._write(
+            self._components.chats.forget_session, own, session, actor=self._settings.actor, facts=bool(facts)
+        )
         self._written()
         return receipt
 

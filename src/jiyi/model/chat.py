@@ -188,3 +188,7 @@ class Erased(_JsonReady):
     """Memories that recall had of these messages."""
     summaries: int = 0
     candidates: int = 0
+    facts: int = 0
+    """Facts that were made of these messages alone, and were deleted with them."""
+    facts_kept: int = 0
+    """Facts that were made of these messages and stay."""

@@ -101,7 +101,7 @@ class NoopMemory:
         """Returns the session id; the messages are dropped."""
         return session_id or ""
 
-    async def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
+    async def forget_session(self, session_id: str, *, scope: str | None = None, facts: bool = False) -> Erased:
         """A receipt for nothing."""
         return Erased(session_id, None)
 

@@ -132,8 +132,8 @@ class ChatStore(CompactionStore, Protocol):
         """Delete an epoch before the current one for good, with everything derived from it."""
         ...
 
-    def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
-        """Delete a session for good, with everything derived from it."""
+    def forget_session(self, scope: str, session_id: str, *, actor: str, facts: bool = False) -> Erased:
+        """Delete a session for good, with everything derived from it; with `facts` also those made of it alone."""
         ...
 
     def forgotten_sessions(self, scope: str, session_ids: Sequence[str]) -> set[str]:

@@ -47,6 +47,10 @@ class Fading:
     """What the fact is about, if that is known: some attributes are not forgotten."""
     statement: str = ""
     """The text of a fact that was read from a conversation: some kinds of facts are not forgotten."""
+    content: str = ""
+    """The text, whatever it is: what names a day that is still ahead is not forgotten."""
+    event_time: datetime | None = None
+    """When it was said or happened."""
 
     @property
     def place(self) -> FadingPlace:

@@ -25,7 +25,6 @@ _PROJECTION = "v256"
 # Small enough that a query does not wait long for a batch, large enough for nearly the full throughput.
 _BATCH = 32
 _MAX_URGENT_TEXTS = 4
-_QUESTION_SHARE = np.float32(0.5)
 
 
 @dataclass(slots=True, eq=False)
@@ -51,7 +50,7 @@ class BundledEmbedder:
         self._identity = ModelIdentity("use-multilingual-v3", _DIMENSION, f"{version(_PACKAGE)}+{_PROJECTION}")
         self._model: Any = None
         self._projection: Vectors | None = None
-        self._question_mean: Vectors | None = None
+        self._question_map: Vectors | None = None
         self._question_kind: Vectors | None = None
         self._blas: Any = None
         self._condition = threading.Condition()
@@ -108,17 +107,16 @@ class BundledEmbedder:
         self._waiting = [each for each in self._waiting if each not in questions]
 
     def as_question(self, vector: Vectors) -> Vectors:
-        """The vector less half of what questions have in common: that makes them similar to each other, not to answers.
+        """The vector moved to where the answers to such questions are: a question is similar to other questions first.
 
-        `bench/make_question_mean.py` makes the mean. Half of it was best over all sets: all of it gains three points of
-        R@1 for paraphrased facts and loses one point of R@5 for long records.
+        `bench/make_question_map.py` makes the map, from questions and answers of many kinds.
         """
-        if self._question_mean is None:
-            self._question_mean = _load("question_mean.npy")
+        if self._question_map is None:
+            self._question_map = _load("question_map.npy")
         if not vector.any():
             # A blank question is similar to nothing, and stays so.
             return vector
-        asked: Vectors = np.asarray(vector - _QUESTION_SHARE * self._question_mean, dtype=np.float32)
+        asked: Vectors = np.asarray(vector @ self._question_map[:-1] + self._question_map[-1], dtype=np.float32)
         asked /= max(float(np.linalg.norm(asked)), 1e-9)
         return asked
 

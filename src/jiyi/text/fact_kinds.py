@@ -67,7 +67,10 @@ _HEALTH: Final = _any(
 _IDENTITY: Final = _any(
     r"\bmy (?:full |first |last |real )?name(?:'s| is)\b|^(?:you can )?call me \w+$|\bi go by\b",
     r"\bi(?:'m| am) \d{1,3}(?: years old)?(?=$|[,.!;]| and\b| now\b)",
-    r"\b(?:my|our) [\w' ]{0,20}birthday\b|\bi was born\b",
+    r"\b(?:my|our) [\w' ]{0,20}(?:birthday|anniversary)\b|\bi was born\b",
+    r"\bi(?:'ve| have)?(?: just| recently| now)? (?:started|got|took|joined|changed)(?: working)?(?: at| as| to)?"
+    r"(?: an?| my)?(?: new)? (?:jobs?|position|role)\b|\bi(?:'ve| have| was| got)(?: been| just)? (?:promoted|hired)\b",
+    rf"^(?:my|our) (?:\w+ )?{_EN_KIN}(?: has| have)?(?: \w+)? (?:died|passed away)\b",
     r"\b(?:i|we)(?:'m| am| are|'re)? (?:now |currently |still |all )?"
     r"(?:live|living|based|reside) (?:in|at|on|near|by)\b",
     r"\b(?:i|we)(?:'ve| have)?(?: just| recently)? moved (?:in)?to\b",
@@ -78,9 +81,10 @@ _IDENTITY: Final = _any(
     r"|\bi(?:'m| am) an? (?:[\w-]+ ){0,3}(?:\w+(?:er|ist|ian|eer)|nurse|chef|student|doctor|accountant|architect)\b",
     rf"^(?:my|our) (?:\w+ )?{_EN_KIN}(?:'s name)?(?:'s| is| are| was)\b|\bis my (?:\w+ )?{_EN_KIN}\b"
     rf"|^(?:i|we)(?:'ve got| have| have got| got) (?:an?|one|two|three|four|five|\d) (?:\w+ )?{_EN_KIN}\b",
-    r"我(?:的名字)?(?:叫(?!你|他|她|人|车)|姓)|叫我[\w·]{1,6}$|我(?:今年|现在)?\d{1,3}岁|生日",
+    r"我(?:的名字)?(?:叫(?!你|他|她|人|车)|姓)|叫我[\w·]{1,6}$|我(?:今年|现在)?\d{1,3}岁|生日|纪念日|忌日",
+    rf"我(?:刚刚?|最近|已经|又)?(?:换(?:了)?(?:新|份|个)*工作|跳槽|入职|升职|升任|升为)"
+    rf"|我(?:的|家|们)?{_ZH_KIN}.{{0,8}}(?:去世|过世|离世|病逝|不在了)",
     r"我们?家?(?:现在|目前|已经|一直|都|刚)?(?:住|定居|搬(?:到|去|来))|我们?(?:家)?(?:刚|已经|最近)?搬家了|我家(?:在|地址)|我的(?:地址|手机|电话|邮箱)",
-    r"我(?:刚|已经|最近)?(?:换(?:了)?工作|跳槽|入职|转行)",
     r"\bi(?:'ve| have)? (?:just |recently )?(?:changed jobs|joined|started at)\b",
     rf"我(?:现在|目前)?在.{{1,16}}(?:工作|上班|任职|就职|读书|上学|读研|做.{{1,8}}|当.{{1,8}})$"
     rf"|我(?:现在)?(?:是|当|做)(?:一?[名个位])?.{{0,8}}{_ZH_JOB}",

@@ -7,11 +7,12 @@ window is what follows the newest summary of an epoch that is not replaced.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from jiyi.backends.records import chat_flushes as flushes
-from jiyi.backends.records import history, writes
+from jiyi.backends.records import entries, history, writes
 from jiyi.backends.records.changelog import known_keys
 from jiyi.backends.records.history import LIVE, OF_SESSION
 from jiyi.backends.records.schema import PROMPTS, chat_epochs, chat_summaries
@@ -45,6 +46,7 @@ _COUNT_BETWEEN = (
     f"SELECT count(*) FROM conversation_history WHERE {LIVE} AND position > :after AND position < :before "
     f"AND NOT ({PROMPTS})"
 )
+_MESSAGES_OF_SESSION = f"SELECT message_id FROM conversation_history WHERE {OF_SESSION}"
 _HIGHEST_POSITION = f"SELECT max(position) FROM conversation_history WHERE {OF_SESSION}"
 _ROWS_OF_SPAN = (
     f"SELECT count(*), max(id) FROM conversation_history WHERE {LIVE} "
@@ -199,13 +201,19 @@ class SqlChatStore:
                 )
             return _erase(connection, scope, session_id, epoch, _range(known, session_id, epoch), actor)
 
-    def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
-        """Delete a session for good, with everything that was derived from it here."""
-        with self._database.write((scope,)) as connection:
+    def forget_session(self, scope: str, session_id: str, *, actor: str, facts: bool = False) -> Erased:
+        """Delete a session for good, with everything that was derived from it here; with `facts` also these."""
+        # Tags that no other entry has are erased with facts, and only the whole store can tell which these are.
+        with self._database.write(None if facts else (scope,)) as connection:
+            made = entries.facts_of_session(connection, scope, session_id)
+            gone, kept = 0, sum(fact.is_active for fact in made)
+            if facts:
+                said = connection.column(_MESSAGES_OF_SESSION, _session(scope, session_id))
+                gone, kept = entries.forget_facts(connection, made, said, actor)
             erased = _erase(connection, scope, session_id, None, (-_ENDLESS, _ENDLESS), actor)
             if erased.messages:
                 writes.mark_erased(connection, scope, _mark_of(session_id), actor)
-            return erased
+            return replace(erased, facts=gone, facts_kept=kept)
 
     def forgotten_sessions(self, scope: str, session_ids: Sequence[str]) -> set[str]:
         """Which of these sessions were deleted, and have no message now."""

@@ -9,17 +9,21 @@ from typing import Any, Final
 
 from jiyi.backends.records import tags, writes
 from jiyi.backends.records.changelog import erase_texts
-from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, entry_of
+from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
 from jiyi.backends.records.sql import Connection
 from jiyi.errors import InvalidInputError, VersionConflictError
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.entry import DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
 
 BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' IN :scopes"
 _IDS_OF_KEY: Final = "SELECT DISTINCT entry_id FROM memory_changes WHERE scope = :scope AND key = :key"
+_FACTS_OF_SESSION: Final = (
+    f"{SELECT_ENTRY} WHERE scope = :scope AND conversation_id = :session_id AND position IS NULL "
+    "AND memory_type = 'fact' ORDER BY id"
+)
 _EXPIRED: Final = f"FROM memory_records WHERE expires_at IS NOT NULL AND expires_at <= :at AND {ACTIVE}"
 _COUNT_EXPIRED: Final = f"SELECT count(*) {_EXPIRED}"
 _SELECT_EXPIRED: Final = f"SELECT id, scope {_EXPIRED}"
@@ -66,14 +70,23 @@ def update(
     return after
 
 
-def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: bool) -> None:
-    """Remove an entry and what was made of it; with `erase` also the texts of its versions."""
+def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: bool, with_messages: bool = True) -> None:
+    """Remove an entry and what was made of it; with `erase` also the texts of its versions.
+
+    The messages that a fact was made of say the same: they leave recall with it, and stay in their conversation.
+    """
     if erase and entry.memory_type == MESSAGE_TYPE:
         raise InvalidInputError(
             f"{entry.id} is a message, and its text would stay in its conversation; forget_session("
             f"{entry.conversation_id!r}) erases that, forget without erase takes the message out of recall"
         )
-    writes.remove_entry(connection, entry, actor, "erase" if erase else "forget")
+    operation = "erase" if erase else "forget"
+    writes.remove_entry(connection, entry, actor, operation)
+    if with_messages and entry.memory_type == DEFAULT_MEMORY_TYPE and entry.source.references:
+        for row in connection.rows(BY_IDS, {"ids": list(entry.source.references)}):
+            said = entry_of(row)
+            if said.memory_type == MESSAGE_TYPE and said.scope == entry.scope:
+                writes.remove_entry(connection, said, actor, operation)
     if entry.summarized_by is not None or entry.memory_type == "reflection":
         # What was made of the entry is deleted with it.
         from jiyi.backends.records.longterm import unlink
@@ -85,6 +98,29 @@ def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: boo
         if entry.key is not None:
             # Other entries had the key before.
             erase_texts(connection, "scope = :scope AND key = :key", {"scope": entry.scope, "key": entry.key})
+
+
+def facts_of_session(connection: Connection, scope: str, session_id: str) -> list[MemoryEntry]:
+    """The facts that were made of what was said in a session, replaced ones too."""
+    found = map(entry_of, connection.rows(_FACTS_OF_SESSION, {"scope": scope, "session_id": session_id}))
+    # A fact that somebody has stored for the session was not made of its messages.
+    return [entry for entry in found if entry.source.references]
+
+
+def forget_facts(
+    connection: Connection, facts: Sequence[MemoryEntry], messages: Sequence[str], actor: str
+) -> tuple[int, int]:
+    """Erase the facts that were made of these messages alone; returns how many went, and how many active ones stay."""
+    said = set(messages)
+    gone = [fact for fact in facts if said.issuperset(fact.source.references)]
+    for fact in gone:
+        # Erasing one may have changed or removed another.
+        row = connection.row(BY_ID, {"id": fact.id, "scopes": [fact.scope]})
+        if row is not None:
+            forget(connection, entry_of(row), actor, erase=True, with_messages=False)
+    if gone:
+        tags.collect(connection)
+    return len(gone), sum(fact.is_active for fact in facts) - sum(fact.is_active for fact in gone)
 
 
 def erase_made_of(connection: Connection, scope: str, key: str | None, entry_id: str | None, actor: str) -> None:

@@ -57,18 +57,24 @@ _LAST_REFLECTION = (
     f"SELECT created_at FROM memory_records WHERE {_LONGTERM} AND scope = :scope AND memory_type = 'reflection' "
     "AND summarized_by IS NULL ORDER BY created_at DESC LIMIT 1"
 )
-_CORRECTED_AT = "coalesce(newer.created_at, memory_records.updated_at)"
+_CORRECTED_AT = (
+    "coalesce(CASE WHEN newer.event_time < newer.created_at THEN newer.event_time ELSE newer.created_at END, "
+    "memory_records.updated_at)"
+)
+"""When the newer fact was said, if that was told later; when it was stored, if it is about something to come."""
 _SUPERSEDED = (
     f"SELECT {', '.join(f'memory_records.{name}' for name in ENTRY_FIELDS)}, {_CORRECTED_AT} FROM memory_records "
     "LEFT JOIN memory_records newer ON newer.id = memory_records.superseded_by WHERE memory_records.scope IN :scopes "
-    "AND memory_records.superseded_by IS NOT NULL AND memory_records.created_at <= :before "
+    "AND memory_records.superseded_by IS NOT NULL "
+    "AND (memory_records.created_at <= :before OR memory_records.event_time <= :before) "
     f"AND {_CORRECTED_AT} > :before ORDER BY memory_records.created_at DESC LIMIT :limit"
 )
 _INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"
 _NEXT_SCOPE = "SELECT min(scope) FROM memory_records WHERE scope > :after"
 _FADING = (
-    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source, content FROM memory_records "
-    f"WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE AND memory_type NOT IN :without_types"
+    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source, content, event_time "
+    f"FROM memory_records WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE "
+    "AND memory_type NOT IN :without_types"
 )
 _FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
 _FADING_ORDER = " ORDER BY created_at, id LIMIT :limit"
@@ -372,7 +378,7 @@ def _write_versions(
 
 
 def _fading(row: Row) -> Fading:
-    entry_id, created_at, last_accessed_at, access_count, importance, source, content = row
+    entry_id, created_at, last_accessed_at, access_count, importance, source, content, event_time = row
     # Most sources have no claim, and are not parsed.
     claim = json.loads(source)["claim"] if '"claim"' in source else None
     return Fading(
@@ -383,4 +389,6 @@ def _fading(row: Row) -> Fading:
         importance,
         "" if claim is None else str(claim.get("attribute", "")),
         "" if claim is None else content,
+        content,
+        clock.of_driver(event_time),
     )

@@ -34,9 +34,12 @@ async def list_conversations(
 
 
 @router.delete("/conversations/{session_id}", operation_id="forgetConversation", **answers(told.ErasedAnswer))
-async def forget_conversation(memory: Memory, access: Eraser, session_id: str) -> Response:
-    """Delete a conversation for good: messages, summaries, candidates. Memories that were made from it stay."""
-    return answer({"receipt": asdict(await memory.forget_session(session_id, scope=access.scope))})
+async def forget_conversation(memory: Memory, access: Eraser, session_id: str, *, facts: bool = False) -> Response:
+    """Delete a conversation for good: messages, summaries, candidates.
+
+    Facts that were made of it stay (`facts_kept`); with `facts` those that were made of nothing else go as well.
+    """
+    return answer({"receipt": asdict(await memory.forget_session(session_id, scope=access.scope, facts=facts))})
 
 
 @router.get("/conversations/{session_id}/messages", operation_id="getMessages", **answers(told.MessagesAnswer))
