@@ -296,6 +296,20 @@ def test_the_flush_comes_at_a_threshold_below_the_limit(open_memory: OpenMemory)
     assert flushed <= present(window.summary).last_position <= chat.status().flushed_to
 
 
+def test_a_question_is_searched_again_when_the_reply_that_a_candidate_also_came_from_is_made_anew(
+    open_memory: OpenMemory,
+) -> None:
+    model = Model(candidates=lambda _: found("allergic to nuts", first=1, last=2))
+    chat = use(open_memory(), model).chat("s")
+    chat.put_many([{"role": "user", "content": "I am allergic to nuts"}, {"role": "assistant", "content": "Noted."}])
+    assert chat.flush().candidates == 1
+    chat.pop_message()
+    assert list(chat.candidates()) == []
+    chat.put({"role": "assistant", "content": "Noted, I will be careful."})
+    assert chat.flush().candidates == 1
+    assert [candidate.content for candidate in chat.candidates()] == ["allergic to nuts"]
+
+
 def test_candidates_are_durable_before_the_summary_is_asked_for(open_memory: OpenMemory) -> None:
     memory = open_memory()
     seen: list[int] = []

@@ -70,6 +70,9 @@ WRITING: dict[str, Call] = {
         user, "shared", f"我对新的{secret(user)}过敏", "好"
     ),
     "schedule_round": lambda memory, user: memory.longterm.schedule_round(user, "shared", f"I am {secret(user)}", "ok"),
+    "schedule_conversation": lambda memory, user: memory.longterm.schedule_conversation(
+        user, "shared", [{"role": "user", "content": f"I am {secret(user)}"}, {"role": "assistant", "content": "ok"}]
+    ),
     "schedule_messages": lambda memory, user: memory.longterm.schedule_messages(
         user,
         "shared",

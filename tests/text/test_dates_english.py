@@ -154,6 +154,7 @@ WEEKS = [
     ("this Monday", "2025-06-16"),
     ("next Friday", "2025-06-20"),
     ("Tuesday of last week", "2025-06-10"),
+    ("last week on Tuesday", "2025-06-10"),
     ("last week Tuesday", "2025-06-10"),
     ("Sunday morning", "2025-06-15 04:00-12:00"),
 ]

@@ -17,6 +17,7 @@ from jiyi.longterm.duplicates import Gist
 from jiyi.longterm.endings import PARTNERS, ended, left_of_ended, subject_of_fact
 from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, only_describes, shared_words
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
+from jiyi.longterm.vetoes import forbidden, forbids
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
@@ -142,7 +143,8 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     if not olds or model.change(new) < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
-    apart = other_things(message, [text.text for text in texts])
+    known = [text.text for text in texts]
+    apart = [any(pair) for pair in zip(other_things(message, known), forbidden(message, known), strict=True)]
     same = [
         not other and same_subject(new, text, subject_of_fact(old.entry), newest=place == 0)
         for place, (old, text, other) in enumerate(zip(olds, texts, apart, strict=True))
@@ -243,7 +245,8 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
         return None
     new, (other,) = model.read_message(message), model.read([old.entry.content])
     theirs = subject_of_fact(old.entry)
-    if not same_subject(new, other, theirs, newest=False) or about_different_things(message, other.text):
+    apart = about_different_things(message, other.text) or forbids(message, other.text)
+    if apart or not same_subject(new, other, theirs, newest=False):
         return None
     (value,) = model.replaces(new, [other], [True])
     if value >= _PROPOSED:

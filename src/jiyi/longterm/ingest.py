@@ -23,6 +23,7 @@ from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.residue import residue_without_attribute
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.untrusted import is_steering
+from jiyi.longterm.vetoes import forbids
 from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import USER, Claim
 from jiyi.model.domain import SUBSTANTIAL
@@ -410,7 +411,7 @@ def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
 
 
 def _one_thing(new: MemoryEntry, old: MemoryEntry) -> bool:
-    return not about_different_things(new.content, old.content)
+    return not about_different_things(new.content, old.content) and not forbids(new.content, old.content)
 
 
 def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:

@@ -27,6 +27,16 @@ _STEERING: Final = re.compile(
     r"(?:用户|作用域|账号|帐号|人)"
     r"|\b(?:user_id|memory_type|system prompt|importance_score)\b|系统提示词|你的系统提示"
 )
+_TAKEN_BACK: Final = re.compile(
+    r"^(?:please )?(?:ignore|disregard|forget|scrap) (?:the above|what i (?:said|wrote)|the previous one)"
+    r" (?:about|regarding|on|for) [^:,.;\n]{1,40}[:,.;] *"
+    r"|^(?:忽略|不要理会|忘掉)(?:上面|之前|刚才)(?:说的|关于)(?P<about>[^：:，,。\n]{1,12}?)的?[：:，,。]",
+    re.IGNORECASE,
+)
+"""Before the right value: "ignore the above about the TTL: it should be 30 minutes"."""
+_RULES: Final = re.compile(
+    r"rule|instruction|prompt|guideline|polic|system|规则|指令|指示|提示|设定|系统", re.IGNORECASE
+)
 
 
 def readable(text: str) -> str:
@@ -43,10 +53,16 @@ def looked_at(text: str) -> str:
     if len(clean) > MAX_LOOKED_AT:
         half = MAX_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
-    clean = without_off_record(clean)
+    clean = _TAKEN_BACK.sub(_correcting, without_off_record(clean))
     if not _STEERING.search(fold(clean)):
         return clean
     return "\n".join(sentence for sentence in sentences(clean) if not is_steering(sentence))
+
+
+def _correcting(lead: re.Match[str]) -> str:
+    if _RULES.search(lead[0]):
+        return lead[0]
+    return "Correction: " if lead["about"] is None else f"更正：{lead['about']}"
 
 
 def is_steering(text: str) -> bool:

@@ -65,6 +65,9 @@ _DEPENDENT: Final = re.compile(
     r"|图啥|皮得|超|好像|基本)"
     r"|^(?:which|who|because|cause|cos|since|so|that|though|although|if|when|while|as|with|like|yes|no|thank"
     r"|hence|otherwise|apparently|mostly|not|well|honestly|truly|still|until|even|except)\b"
+    # "…, the doctor says it's a milk protein allergy": whose, the clause before tells.
+    r"|^(?:the|my|our|his|her) \w+ (?:says|said|thinks|reckons|confirmed) (?:that )?(?:it|he|she|they)\b"
+    r"|^(?:医生|大夫|老师|他们|人家|对方)说(?:是|这是|那是)"
 )
 _VERB_EN: Final = re.compile(
     r"\b(?:am|is|are|was|were|be|been|'m|'re|'s|have|has|had|'ve|do|does|did|don'?t|can|can'?t|will|won'?t"

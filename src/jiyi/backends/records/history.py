@@ -58,15 +58,15 @@ _NEXT_POSITION = (
 )
 _IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
 _UNREPLACED = f"{_IN_EPOCH} AND replaced_at IS NULL"
+_OUTDATED = f"{_IN_EPOCH} AND state = 'new' AND last_position >= :position"
+_RETIRE_SUMMARIES = f"UPDATE chat_summaries SET replaced_at = :now WHERE {_UNREPLACED} AND last_position >= :position"
+_SUMMARIZED_TO = f"SELECT max(last_position) FROM chat_summaries WHERE {_UNREPLACED}"
+_FIRST_OUTDATED = f"SELECT min(first_position) FROM flush_candidates WHERE {_OUTDATED}"
 _RETIRE = (
-    f"UPDATE chat_summaries SET replaced_at = :now WHERE {_UNREPLACED} AND last_position >= :position",
-    f"UPDATE chat_flushes SET replaced_at = :now WHERE {_UNREPLACED} AND first_position >= :position",
-    # The messages before the position are the same, and stay marked as searched.
-    f"UPDATE chat_flushes SET last_position = :position - 1 WHERE {_UNREPLACED} AND last_position >= :position",
-    (
-        f"UPDATE flush_candidates SET state = 'rejected', state_at = :now, taken_by = 'replaced' WHERE {_IN_EPOCH} "
-        "AND state = 'new' AND last_position >= :position"
-    ),
+    f"UPDATE chat_flushes SET replaced_at = :now WHERE {_UNREPLACED} AND first_position >= :unsearched",
+    # The messages before are the same, and stay marked as searched.
+    f"UPDATE chat_flushes SET last_position = :unsearched - 1 WHERE {_UNREPLACED} AND last_position >= :unsearched",
+    f"UPDATE flush_candidates SET state = 'rejected', state_at = :now, taken_by = 'replaced' WHERE {_OUTDATED}",
 )
 
 
@@ -167,9 +167,20 @@ def current_epoch(connection: Connection, scope: str, session_id: str) -> tuple[
 
 
 def _retire(connection: Connection, epoch: Mapping[str, Any], position: int, now: datetime) -> None:
-    """Withdraw what was derived from messages of an epoch from `position` on: they were rewritten."""
+    """Withdraw what was derived from messages of an epoch from `position` on: they were rewritten.
+
+    A candidate that was found in messages before it as well goes too, so these are searched again, as far as no summary
+    covers them.
+    """
+    params = {**epoch, "position": position, "now": now}
+    connection.execute(_RETIRE_SUMMARIES, params)
+    summarized_to = connection.scalar(_SUMMARIZED_TO, epoch)
+    first = connection.scalar(_FIRST_OUTDATED, params)
+    unsearched = position if first is None else min(position, int(first))
+    if summarized_to is not None:
+        unsearched = max(unsearched, int(summarized_to) + 1)
     for statement in _RETIRE:
-        connection.execute(statement, {**epoch, "position": position, "now": now})
+        connection.execute(statement, {**params, "unsearched": unsearched})
 
 
 def append(

@@ -124,8 +124,10 @@ def _which_unit(reader: Reader, index: int, word: str) -> Hit | None:
     unit = words.UNITS.get(what)
     if unit and (reader.word(index) == "past" or (offset and reader.word(index - 1) == "the")):
         return reference.units_to_or_from_today(offset, unit[1]), after
-    if what == "week" and reader.word(after) in words.WEEKDAYS:
-        return reference.weekday(words.WEEKDAYS[reader.word(after)], offset), after + 1
+    # "Last week on Wednesday", "last week Wednesday".
+    on = after + (reader.word(after) == "on")
+    if what == "week" and reader.word(on) in words.WEEKDAYS:
+        return reference.weekday(words.WEEKDAYS[reader.word(on)], offset), on + 1
     if what == "year":
         return _within_year(reader, after, reference.today.year + offset) or (found(offset), after)
     return found(offset), after
