@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
+from jiyi.text.normalize import fold
 from jiyi.text.stated_attributes import asked_attributes, stated_attributes
 
 if TYPE_CHECKING:
@@ -14,31 +15,49 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 
-def mark_corrected(hits: Sequence[MemoryEntry], store: RecordStore, analyzer: Analyzer) -> list[MemoryEntry]:
+class Marked(NamedTuple):
+    """Hits with what was corrected of them."""
+
+    hits: list[MemoryEntry]
+    instead: frozenset[tuple[str, str]] = frozenset()
+    """Message and fact, by id, where the fact took the place of what has all words of the question that the message
+    has."""
+
+
+def mark_corrected(hits: Sequence[MemoryEntry], store: RecordStore, analyzer: Analyzer) -> Marked:
     """The hits, with `corrected_by` on each message whose facts were corrected.
 
     One look at the records for all of them, and none where no hit is a message.
     """
     said = [hit for hit in hits if hit.memory_type == MESSAGE_TYPE and hit.conversation_id is not None]
     if not said:
-        return list(hits)
+        return Marked(list(hits))
     conversations = list(dict.fromkeys(hit.conversation_id for hit in said if hit.conversation_id is not None))
     corrections = store.corrections(list(dict.fromkeys(hit.scope for hit in said)), conversations)
     if not corrections:
-        return list(hits)
-    return [_marked(hit, corrections, analyzer) if hit.memory_type == MESSAGE_TYPE else hit for hit in hits]
+        return Marked(list(hits))
+    found = {hit.id: _of_message(hit, corrections, analyzer) for hit in said}
+    marked = [
+        replace(hit, corrected_by=tuple({new.id: new for _, new in pairs}.values()))
+        if (pairs := found.get(hit.id))
+        else hit
+        for hit in hits
+    ]
+    instead = {(hit.id, new.id) for hit in said for old, new in found[hit.id] if _was_meant(hit, old, analyzer)}
+    return Marked(marked, frozenset(instead))
 
 
 def current_first(
     hits: Sequence[MemoryEntry],
     question: str = "",
     admit: Callable[[Sequence[str]], Collection[str]] = frozenset,
+    instead: Collection[tuple[str, str]] = (),
 ) -> list[MemoryEntry]:
     """The hits, each fact that holds now before the message that it corrects, and at least as relevant.
 
-    Only a fact that has words of the question, or states what it asks for: not everything that ended with the same
-    message is what was asked. One that states it comes in even where it was too far behind to be a hit, if it is among
-    those that may be seen: `admit` gives them out of ids.
+    Only a fact that has words of the question, or states what it asks for, or took the place of what has the words of
+    the question: not everything that ended with the same message is what was asked. The last two come in even where
+    they were too far behind to be hits, if they are among those that may be seen: `admit` gives them out of ids.
     """
     asked = frozenset(asked_attributes(question))
     order = list(hits)
@@ -46,10 +65,11 @@ def current_first(
         place = next(place for place, hit in enumerate(order) if hit.id == message.id)
         holding = {fact.id: fact for fact in message.corrected_by}
         shown = {hit.id for hit in order}
-        stating = [fact for fact in holding.values() if fact.id not in shown and _states(fact, asked)]
-        seen = admit([fact.id for fact in stating]) if stating else ()
-        behind = [hit for hit in order[place + 1 :] if hit.id in holding and (_has_words(hit) or _states(hit, asked))]
-        behind += [replace(fact, explanation=Explanation()) for fact in stating if fact.id in seen]
+        meant = {fact.id for fact in holding.values() if (message.id, fact.id) in instead or _states(fact, asked)}
+        missing = [each for each in holding if each in meant and each not in shown]
+        seen = admit(missing) if missing else ()
+        behind = [hit for hit in order[place + 1 :] if hit.id in holding and (hit.id in meant or _has_words(hit))]
+        behind += [replace(holding[each], explanation=Explanation()) for each in missing if each in seen]
         if not behind:
             continue
         moved = {hit.id for hit in behind}
@@ -74,20 +94,28 @@ def _states(fact: MemoryEntry, asked: frozenset[str]) -> bool:
     return bool(asked) and not asked.isdisjoint(stated_attributes(fact.content))
 
 
-def _marked(
+def _of_message(
     hit: MemoryEntry, corrections: Sequence[tuple[MemoryEntry, MemoryEntry]], analyzer: Analyzer
-) -> MemoryEntry:
+) -> list[tuple[MemoryEntry, MemoryEntry]]:
     own = set(hit.source.references)
-    found = {
-        new.id: new
+    return [
+        (old, new)
         for old, new in corrections
         if old.scope == hit.scope
         and not own.isdisjoint(old.source.references)
         # The message that corrects something may have been said in the same round.
         and own.isdisjoint(new.source.references)
         and _says(hit, old, analyzer)
-    }
-    return replace(hit, corrected_by=tuple(found.values())) if found else hit
+    ]
+
+
+def _was_meant(hit: MemoryEntry, old: MemoryEntry, analyzer: Analyzer) -> bool:
+    """Whether what was corrected has all words of the question that the message has; without any, it is all of it."""
+    matched = hit.explanation.matched_terms if hit.explanation is not None else ()
+    if not matched:
+        return fold(old.content) == fold(hit.content)
+    known = analyzer.analyze(old.content)
+    return set(matched) <= {*known.words, *known.bigrams}
 
 
 def _says(hit: MemoryEntry, old: MemoryEntry, analyzer: Analyzer) -> bool:

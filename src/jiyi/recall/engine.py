@@ -121,11 +121,11 @@ class RecallEngine:
             answer = self._answer_safely(replace(request, filters=filters))
         if not answer.corrected:
             return answer
-        hits = mark_corrected(answer.hits, self.store, self.analyzer)
+        hits, instead = mark_corrected(answer.hits, self.store, self.analyzer)
         # Where a formula or the similarity itself gives the order, it stays.
         if not request.weights and not request.by_similarity:
-            hits = current_first(hits, request.query, lambda ids: self.store.admitted(ids, request.filters))
-            hits = hits[: request.limit]
+            found = current_first(hits, request.query, lambda ids: self.store.admitted(ids, request.filters), instead)
+            hits = found[: request.limit]
         return answer._replace(hits=hits)
 
     def _answer_safely(self, request: Request) -> Answer:
