@@ -104,6 +104,7 @@ CALLS: dict[type, dict[str, Callable[[Any, Path], Awaitable[Any]]]] = {
         "forget_many": lambda m, _: m.forget_many(key_prefix="nothing"),
         "forget_scope": lambda m, _: m.forget_scope("somebody"),
         "forget_session": lambda m, _: m.forget_session("nothing"),
+        "forgotten_sessions": lambda m, _: m.forgotten_sessions(["nothing"]),
         "get": lambda m, _: m.get("tea"),
         "history": lambda m, _: m.history("tea"),
         "import_jsonl": lambda m, folder: m.import_jsonl(folder / "out.jsonl"),

@@ -136,7 +136,7 @@ def test_other_people_do_not_push_out_who_the_user_is_and_how_to_answer(open_mem
     keep(
         memory,
         "我叫陈立。",
-        "我们搬家了，搬到了相城区。",
+        "我住在相城区。",
         "以后回答我都简短一点，别啰嗦。",
         "我对青霉素过敏。",
     )
@@ -144,7 +144,7 @@ def test_other_people_do_not_push_out_who_the_user_is_and_how_to_answer(open_mem
     things = ("芒果", "海鲜", "花生", "牛奶", "鸡蛋", "大豆", "小麦", "桃子", "花粉", "尘螨", "猫毛", "狗毛")
     keep(memory, *(f"{who}对{what}过敏。" for who, what in zip(others, things, strict=True)))
     shown = of_profile(memory.agent("s").begin("你好"))
-    own = ["我对青霉素过敏。", "我们搬家了，搬到了相城区。", "我叫陈立。", "以后回答我都简短一点，别啰嗦。"]
+    own = ["我对青霉素过敏。", "我住在相城区。", "我叫陈立。", "以后回答我都简短一点，别啰嗦。"]
     assert sorted(shown[:4]) == sorted(own)
     assert 1 <= len(shown) - 4 < len(others)
 

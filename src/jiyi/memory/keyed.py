@@ -178,10 +178,12 @@ class KeyedMemory(MemoryBase):
             namespace=namespace,
             alive_at=None if now is None else clock.require_aware(now, "now"),
         )
+        # What is being asked now is no answer to itself.
+        being_asked = self._agent_sessions().open_questions() if self._agent_sessions.made else frozenset()
         request = Request(
             query=text,
             filters=filters,
-            limit=count,
+            limit=count + len(being_asked),
             mode=mode,
             weights=None if weights is None else final_weights(weights, decay_rate),
             context=check_whole(context, "context", 0, 50),
@@ -192,8 +194,10 @@ class KeyedMemory(MemoryBase):
         )
         if self._includes_notes(filters, kind):
             notes = await self._notes_made()
-            return await self._run(notes.searcher.recall_with_notes, request, kind)
-        return await self._run(self._components.engine.answer, request)
+            hits = await self._run(notes.searcher.recall_with_notes, request, kind)
+        else:
+            hits = await self._run(self._components.engine.answer, request)
+        return [hit for hit in hits if hit.id not in being_asked][:count] if being_asked else hits
 
     async def get(
         self,
