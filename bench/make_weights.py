@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 import jiyi.longterm
 from bench.judgement_sets import LANGUAGES, SPLITS, WRITERS, changes, domains_of, holds, load, statements
 from jiyi.longterm.classifier import domain_row, worth_row
-from jiyi.longterm.corrections import anonymous, same_subject
+from jiyi.longterm.corrections import anonymous
 from jiyi.longterm.duplicates import gist
+from jiyi.longterm.pair_evidence import message_evidence, pair_evidence
 from jiyi.longterm.replacement import (
     Compared,
     along_row,
@@ -45,12 +46,13 @@ from jiyi.text import Analyzer, fold
 from jiyi.text.change_words import ends, ends_life, ends_love, is_temporary, without_unchanged
 from jiyi.text.claims import clauses_of, pieces_of, split_claims
 from jiyi.text.statement_features import asks
+from jiyi.text.subject_phrases import compared_subjects
 from jiyi.text.subjects import subject_of
 from jiyi.text.topics import topics_of
 
 Matrix = NDArray[np.float64]
 NOT_WORTH, NO_DOMAIN = "-", "+"
-_PENALTY = {"worth": 3e-4, "domains": 3e-3, "change": 1e-3, "replaces": 1e-4, "piece": 3e-3, "along": 3e-3}
+_PENALTY = {"worth": 3e-4, "domains": 3e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3, "along": 3e-3}
 _STEPS = 300
 _DISTRACTORS = 10
 # A step with facts of other people in between counts less: there are many of them.
@@ -137,8 +139,21 @@ def _gone_by(item: dict[str, Any]) -> dict[int, tuple[Any, ...]]:
             # What was only asked about was never known.
             continue
         others = [n for n in range(said + 1, last) if any(each is not must and is_first(each, n) for each in gone)]
-        found.setdefault(others[0] if others else last, []).append(must)
+        told = _told_instead(item, must, said)
+        found.setdefault(told or (others[0] if others else last), []).append(must)
     return {place: tuple(musts) for place, musts in found.items()}
+
+
+def _told_instead(item: dict[str, Any], must: Any, said: int) -> int:
+    """The place of the message with what holds instead: it is known by the parts that both have; 0 where none has."""
+    messages = item["messages"]
+    for fact in item["current"]:
+        own = [part for part in fact["must"] if part not in must]
+        if own and len(own) < len(fact["must"]):
+            news = [n for n in range(said + 1, len(messages)) if holds(own, messages[n])]
+            if news and not any(holds(own, messages[n]) for n in range(said + 1)):
+                return news[0]
+    return 0
 
 
 def _tells_an_end(folded: str) -> bool:
@@ -164,7 +179,10 @@ class Step:
     text: str
     row: list[float]
     changes: bool
-    pairs: list[tuple[list[float], bool]]
+    told: list[float]
+    """What its words say about a replacement."""
+    pairs: list[tuple[list[float], list[float], bool]]
+    """Of each older claim the features, the evidence, and whether it is gone."""
     weight: float
 
 
@@ -319,7 +337,7 @@ def _steps(known: Sequence[Said], vectors: Vectors) -> list[Step]:
     found = []
     for each in known:
         for place in range(1, len(each.messages)):
-            message, gone = reader.message(each.messages[place]), each.gone.get(place, ())
+            message, gone = reader.message(without_unchanged(each.messages[place])), each.gone.get(place, ())
             before = each.gone_before(place)
             olds = [c for m in each.messages[:place] for c in claims[m] if not any(holds(g, c) for g in before)][::-1]
             chance = random.Random(f"{each.messages[0]} {place}")
@@ -327,16 +345,21 @@ def _steps(known: Sequence[Said], vectors: Vectors) -> list[Step]:
                 others = chance.sample([c for c in pool[each.language] if c not in olds], distractors)
                 facts = [reader.fact(text) for text in (*olds, *others)]
                 like = [likeness(message, fact) for fact in facts]
+                relations = compared_subjects(message.text, [fact.text for fact in facts])
                 pairs = [
                     (
                         pair_features(message, fact, like, number),
+                        pair_evidence(message, fact, subject_of(fact.folded), relations[number], newest=number == 0),
                         number < len(olds) and any(_is_gone(must, fact.text, each) for must in gone),
                     )
                     for number, fact in enumerate(facts)
-                    if same_subject(message, fact, subject_of(fact.folded), newest=number == 0)
                 ]
+                if not pairs or bool(gone) != any(right for _, _, right in pairs):
+                    continue
                 weight = _WEIGHT_OF_DISTRACTED if distractors else 1.0
-                found.append(Step(each.writer, message.text, change_row(message), bool(gone), pairs, weight))
+                told = message_evidence(message.folded)
+                said = each.messages[place]
+                found.append(Step(each.writer, said, change_row(message), bool(gone), told, pairs, weight))
     return found
 
 
@@ -373,11 +396,39 @@ def _replacement(steps: Sequence[Step]) -> tuple[Any, Any]:
     sides = np.array([float(step.changes) for step in steps])
     line = _fit(rows, sides, _PENALTY["change"])
     seen_apart = _out_of_fold([step.text for step in steps], rows, sides)
-    pairs = [(number, *pair) for number, step in enumerate(steps) for pair in step.pairs]
-    of_pairs = np.array([replacement_row(f, float(seen_apart[n]), steps[n].row) for n, f, _ in pairs])
-    gone_in = np.array([float(gone) for _, _, gone in pairs])
-    weight_of = np.array([steps[n].weight for n, _, _ in pairs])
-    return _told(line), _told(_fit(of_pairs, gone_in, _PENALTY["replaces"], weight_of))
+    of_pairs = np.array(
+        [
+            replacement_row(features, float(seen_apart[number]), step.row, evidence, step.told)
+            for number, step in enumerate(steps)
+            for features, evidence, _ in step.pairs
+        ]
+    )
+    gone = np.array([right for step in steps for _, _, right in step.pairs])
+    weights = np.array([step.weight for step in steps])
+    return _told(line), _told(_rank(of_pairs, gone, [len(step.pairs) for step in steps], weights))
+
+
+def _rank(rows: Matrix, right: Any, sizes: Sequence[int], weights: Matrix) -> Matrix:
+    """Weights by which the right rows of each list have the largest share, or none has where none is right (Adam)."""
+    padded = np.hstack([rows, np.ones((len(rows), 1))]).astype(np.float32)
+    starts = np.cumsum([0, *sizes[:-1]])
+    place = np.repeat(np.arange(len(sizes)), sizes)
+    each = (weights / weights.sum())[place]
+    found = np.zeros(padded.shape[1], dtype=np.float32)
+    mean, square = np.zeros_like(found), np.zeros_like(found)
+    for step in range(1, _STEPS + 1):
+        values = padded @ found
+        highest = np.maximum(np.maximum.reduceat(values, starts), 0)
+        powers = np.exp(values - highest[place])
+        share = powers / (np.add.reduceat(powers, starts) + np.exp(-highest))[place]
+        rightly = np.where(right, share, 0)
+        wanted = rightly / np.maximum(np.add.reduceat(rightly, starts), 1e-12)[place]
+        slope = padded.T @ ((share - wanted) * each).astype(np.float32)
+        slope[:-1] += _PENALTY["replaces"] * found[:-1]
+        mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
+        rate = 0.03 * (1.02 - step / _STEPS)
+        found -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
+    return found
 
 
 def _pieces(known: Sequence[Said], vectors: Vectors) -> tuple[list[Group], list[Example]]:

@@ -118,6 +118,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "list_sessions": lambda memory, value: memory.list_sessions(scope=value),
         "export_jsonl": lambda memory, value: memory.export_jsonl("never-written.jsonl", scope=value),
         "forget_session": lambda memory, value: memory.forget_session("s", scope=value),
+        "forgotten_sessions": lambda memory, value: memory.forgotten_sessions(["s"], scope=value),
         "chat": lambda memory, value: memory.chat("s", scope=value),
         "candidates": lambda memory, value: memory.candidates(scope=value),
         "take_candidate": lambda memory, value: memory.take_candidate("id", scope=value),

@@ -104,6 +104,7 @@ CALLS: dict[type, dict[str, Callable[[Any, Path], Awaitable[Any]]]] = {
         "forget_many": lambda m, _: m.forget_many(key_prefix="nothing"),
         "forget_scope": lambda m, _: m.forget_scope("somebody"),
         "forget_session": lambda m, _: m.forget_session("nothing"),
+        "forgotten_sessions": lambda m, _: m.forgotten_sessions(["nothing"]),
         "get": lambda m, _: m.get("tea"),
         "history": lambda m, _: m.history("tea"),
         "import_jsonl": lambda m, folder: m.import_jsonl(folder / "out.jsonl"),
@@ -168,6 +169,9 @@ CALLS: dict[type, dict[str, Callable[[Any, Path], Awaitable[Any]]]] = {
         "pin": lambda lt, _: lt.pin("main", "tea"),
         "restore": lambda lt, _: lt.restore("main"),
         "retrieve_relevant_memories": lambda lt, _: lt.retrieve_relevant_memories("main", "where do I live?"),
+        "schedule_conversation": lambda lt, _: lt.schedule_conversation(
+            "main", "c", [{"role": "user", "content": "I like tea."}]
+        ),
         "schedule_messages": lambda lt, _: lt.schedule_messages("main", "c", ["nothing"]),
         "schedule_round": lambda lt, _: lt.schedule_round("main", "c", "I like tea.", "Good."),
         "settle_conflict": lambda lt, _: lt.settle_conflict("main", "tea", "nothing"),

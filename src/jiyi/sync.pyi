@@ -195,7 +195,8 @@ class Memory(Protocol):
     ) -> bool:
         """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
-        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. Raises
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. The messages
+        that a fact was made of leave recall with it; their conversation has them until `forget_session`. Raises
         `VersionConflictError` when it has another version than `if_version`.
         """
 

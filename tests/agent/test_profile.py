@@ -131,6 +131,46 @@ def test_of_two_facts_in_conflict_the_older_is_marked_wherever_the_newer_one_sta
         ]
 
 
+def test_other_people_do_not_push_out_who_the_user_is_and_how_to_answer(open_memory: OpenMemory) -> None:
+    memory = open_memory(profile_tokens=450)
+    keep(
+        memory,
+        "我叫陈立。",
+        "我住在相城区。",
+        "以后回答我都简短一点，别啰嗦。",
+        "我对青霉素过敏。",
+    )
+    others = ("老张", "小王", "诗雨", "诗远", "晓晓", "我妈", "我爸", "李医生", "老赵", "小刘", "我姐", "我弟")
+    things = ("芒果", "海鲜", "花生", "牛奶", "鸡蛋", "大豆", "小麦", "桃子", "花粉", "尘螨", "猫毛", "狗毛")
+    keep(memory, *(f"{who}对{what}过敏。" for who, what in zip(others, things, strict=True)))
+    shown = of_profile(memory.agent("s").begin("你好"))
+    own = ["我对青霉素过敏。", "我住在相城区。", "我叫陈立。", "以后回答我都简短一点，别啰嗦。"]
+    assert sorted(shown[:4]) == sorted(own)
+    assert 1 <= len(shown) - 4 < len(others)
+
+
+def test_the_users_own_health_leaves_room_for_identity_and_instructions(open_memory: OpenMemory) -> None:
+    memory = open_memory(profile_tokens=260)
+    keep(memory, "I live in Leeds", "Never use emojis in your answers", "Clara doesn't eat fish.")
+    drugs = (
+        "penicillin",
+        "aspirin",
+        "ibuprofen",
+        "codeine",
+        "latex",
+        "nickel",
+        "pollen",
+        "dust",
+        "nuts",
+        "eggs",
+        "soy",
+    )
+    keep(memory, *(f"I'm allergic to {drug}" for drug in drugs))
+    shown = of_profile(memory.agent("s").begin("hello"))
+    assert shown[0].startswith("I'm allergic")
+    assert {"I live in Leeds", "Never use emojis in your answers", "Clara doesn't eat fish."} <= set(shown)
+
+
 def test_whom_a_fact_is_about_stays_visible(memory: AgentMemory) -> None:
     keep(memory, "My husband Olaf has a pacemaker")
     [line] = [line for line in system(memory.agent("s").begin("hello")).splitlines() if "pacemaker" in line]

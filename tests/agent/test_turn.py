@@ -274,7 +274,7 @@ def test_each_user_has_a_memory_of_their_own(memory: AgentMemory) -> None:
     memory.agent("s", user="alice").begin("My rocket code is 4711").finish("Noted.")
     turn = memory.agent("s", user="bob").begin("What is the rocket code?")
     assert "4711" not in json.dumps(turn.to_openai())
-    assert turn.call({"name": "recall", "arguments": {"query": "rocket code"}}).startswith("Nothing more")
+    assert turn.call({"name": "recall", "arguments": {"query": "rocket code"}}).startswith("Nothing is remembered")
 
 
 def test_a_group_has_its_own_memory_and_says_who_speaks(open_memory: OpenMemory, workspace: Path) -> None:

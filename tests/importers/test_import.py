@@ -288,6 +288,27 @@ def test_items_of_a_langgraph_store_are_items_again(memory: AgentMemory, tmp_pat
     assert store.search(("users",), filter={"n": {"$gt": 2}})[0].key == "food"
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_time_that_cannot_be_read_is_counted_and_kept_as_it_was_written(
+    memory: AgentMemory, tmp_path: Path, dry_run: bool
+) -> None:
+    rows = [
+        {"text": "the ferry was late", "day": "not a date"},
+        {"text": "the bus was late", "day": "2026-03-04"},
+        {"text": "the train was late", "day": ""},
+        {"text": "hello", "day": "soon", "role": "user", "conversation": "c"},
+    ]
+    path = write_lines(tmp_path / "rows.jsonl", rows)
+    mapping = {"content": "text", "occurred_at": "day"}
+    report = take_in(memory, "jsonl", path, mapping=mapping, dry_run=dry_run)
+    assert counts(report) == (3, 1, 1)
+    assert list(report.left_out.values()) == [2]
+    assert "neither ISO 8601 nor seconds" in next(iter(report.left_out))
+    if not dry_run:
+        kept = {entry.content: entry.metadata.get("day") for entry in memory.list()}
+        assert kept == {"the ferry was late": "not a date", "the bus was late": None, "the train was late": None}
+
+
 def test_rows_are_mapped_and_may_be_messages(memory: AgentMemory, tmp_path: Path) -> None:
     rows = [
         {"who": "human", "words": "hello", "chat": "a", "at": "2026-01-02T03:04:05Z"},

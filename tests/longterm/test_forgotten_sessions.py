@@ -1,4 +1,6 @@
-"""What becomes of the facts of a conversation that is deleted."""
+"""What becomes of the facts of a conversation that is deleted, and of the messages of a fact that is forgotten."""
+
+import pytest
 
 from jiyi.sync import AgentMemory
 
@@ -48,3 +50,27 @@ def test_a_fact_that_was_also_made_of_another_session_stays(room: AgentMemory) -
     receipt = room.forget_session("other", scope="alice", facts=True)
     assert (receipt.facts, receipt.facts_kept) == (0, 1)
     assert sorted(facts(room)) == sorted([first.content, "I live in Hangzhou."])
+
+
+@pytest.mark.parametrize("erase", [False, True], ids=["forgotten", "erased"])
+def test_the_message_of_a_fact_that_is_forgotten_is_in_no_prompt_and_no_answer(room: AgentMemory, erase: bool) -> None:
+    tell(room, "talk", "I am allergic to bees.")
+    tell(room, "talk", "I live in Hangzhou.")
+    (fact,) = [entry for entry in room.list(scope="alice", memory_types="fact") if "bees" in entry.content]
+    assert room.forget(fact.key, scope="alice", erase=erase)
+    assert not [hit for hit in room.recall("allergic to bees", scope="alice") if "bees" in hit.content]
+    prompt = room.agent("next", user="alice").begin("What am I allergic to?")
+    assert "bees" not in "".join(message.text for message in prompt.messages)
+    # The conversation has it as it was said, until the session is forgotten, and so do other facts.
+    assert room.load_conversation_history("talk", scope="alice")[0].text == "I am allergic to bees."
+    assert facts(room) == ["I live in Hangzhou."]
+    assert [hit.content for hit in room.recall("Hangzhou", scope="alice", memory_types="message")][:1] == [
+        "I live in Hangzhou."
+    ]
+
+
+def test_the_message_of_a_fact_that_fades_or_is_replaced_stays_in_recall(room: AgentMemory) -> None:
+    tell(room, "talk", "I live in Leeds.", "I moved to Oslo.")
+    room.longterm.cleanup_forgotten_memories("alice", threshold=1.0)
+    found = {hit.content for hit in room.recall("Leeds Oslo", scope="alice", memory_types="message")}
+    assert {"I live in Leeds.", "I moved to Oslo."} <= found

@@ -1,7 +1,7 @@
 """Recall of the long-term room: routed, weighed, touched, and put into prompts that nothing inside can break."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -189,6 +189,20 @@ def test_looking_back_shows_what_stood_then(room: AgentMemory, clock: FakeClock)
     assert {entry.access_count for entry in room.list(scope="alice")} == {0}
     with pytest.raises(InvalidInputError, match="time zone"):
         ask("alice", "我住在哪里", as_of=before.replace(tzinfo=None))
+
+
+def test_what_was_told_later_is_known_from_when_it_was_said(room: AgentMemory, clock: FakeClock) -> None:
+    first, second = clock.time - timedelta(days=100), clock.time - timedelta(days=70)
+    for said, when in (("我住在杭州", first), ("我搬到成都了", second)):
+        room.longterm.extract_and_store_memories_for_round("alice", "c", said, "好的", created_at=when)
+
+    def known(moment: datetime) -> list[str]:
+        found = room.longterm.retrieve_relevant_memories("alice", "我住在哪里 杭州 成都", as_of=moment)
+        return [hit.content for hit in found if hit.memory_type == "fact"]
+
+    assert known(first - timedelta(days=1)) == []
+    assert known(first + timedelta(days=1)) == ["我住在杭州"]
+    assert known(second + timedelta(days=1)) == ["我搬到成都了"]
 
 
 def test_public_memories_are_seen_and_those_of_others_are_not(room: AgentMemory) -> None:

@@ -235,14 +235,16 @@ def test_the_order_of_storing_does_not_matter(
 # --- the sets -------------------------------------------------------------------------------------------------------
 
 FLOORS = {
-    ("facts en", "paraphrase"): (65.0, 86.0),
+    ("facts en", "paraphrase"): (68.0, 86.0),
     ("facts en", "keyword"): (98.0, 98.0),
-    ("facts zh", "paraphrase"): (38.0, 69.5),
+    ("facts zh", "paraphrase"): (45.5, 72.5),
     ("facts zh", "keyword"): (98.0, 98.0),
-    ("chat en", "chat"): (68.0, 88.0),
-    ("chat zh", "chat"): (81.0, 94.5),
+    ("chat en", "chat"): (69.5, 88.0),
+    ("chat zh", "chat"): (81.0, 96.0),
 }
-"""What was reached, minus two points: R@1 and R@5 in hybrid mode."""
+"""R@1 and R@5 in hybrid mode by a map of questions that is fitted without these sets, minus two points.
+
+The shipped map has learned from them, and reaches more."""
 
 
 def test_the_sets_are_answered_as_well_as_when_the_floors_were_set(tmp_path: Path, bundled_embedder: Embedder) -> None:

@@ -2,13 +2,14 @@
 
 import pytest
 
-from jiyi.text.fact_kinds import fact_kind, is_request, only_asks
+from jiyi.text.fact_kinds import begins_with_another_person, fact_kind, is_request, only_asks
 from jiyi.text.questions import hands_over_text
 
 KINDS = {
     "health": (
         *("I'm vegetarian", "I'm allergic to ibuprofen", "My husband Olaf has a pacemaker", "I don't drink alcohol"),
         *("我对青霉素过敏", "我现在戒糖", "我妈膝盖做过手术", "我不吃猪肉", "我爸有高血压，在吃降压药"),
+        *("I take 20 mg of omeprazole every morning.", "Clara doesn't eat fish.", "我每天早上吃一片阿司匹林"),
     ),
     "identity": (
         *("I'm Marcus, 41", "My name is Marcus", "I live in Leeds", "My wife is Priya", "Priya is my wife"),
@@ -19,14 +20,34 @@ KINDS = {
             "My brother Jonas lives in Toronto",
         ),
         *("我叫林悦", "我住在长沙", "我老婆叫林一诺", "我在拾光科技做产品经理", "我是小学语文老师", "我有两个孩子"),
+        *(
+            "我们搬家了，搬到了相城区，小区叫星河湾。",
+            "我换工作了，从思必驰跳到了同程",
+            "I run a bakery",
+            "My phone number is 555-0134",
+        ),
     ),
     "instruction": (
         *("Never commit to main", "use structlog instead of print", "Please keep your answers short"),
         *("All public functions need a doc comment", "Don't add new dependencies without asking me"),
         *("不要在回答里用 emoji", "代码注释用中文", "时间一律存 UTC", "merge commit 不允许，只能 squash"),
     ),
-    "preference": ("I prefer metric units", "I hate coriander", "我怕辣", "我喜欢喝绿茶"),
-    "": ("I drive a Transit van", "Our office has a blue door", "我骑电动车上班", "数据库是 PostgreSQL 16"),
+    "preference": (
+        "I don't like olives",
+        "Max hates broccoli.",
+        "I prefer metric units",
+        "I hate coriander",
+        "我怕辣",
+        "我喜欢喝绿茶",
+    ),
+    "": (
+        "My phone is a Pixel 8",
+        "I run every Saturday morning",
+        "I drive a Transit van",
+        "Our office has a blue door",
+        "我骑电动车上班",
+        "数据库是 PostgreSQL 16",
+    ),
 }
 
 
@@ -92,3 +113,18 @@ def test_a_text_that_is_given_to_be_worked_on_is_told_from_a_statement(text: str
 )
 def test_a_message_that_states_nothing_is_told_from_one_that_does(text: str, only: bool) -> None:
     assert only_asks(text) is only
+
+
+@pytest.mark.parametrize(
+    "text", ["Clara doesn't eat fish.", "Max hates broccoli.", "小刘对尘螨过敏。", "最近晓晓在吃素，说是吃一个月。"]
+)
+def test_a_fact_that_begins_with_a_name_is_about_that_person(text: str) -> None:
+    assert begins_with_another_person(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["对青霉素过敏", "不吃辣", "最近在吃素", "No gluten for me", "The user is vegan", "用户不吃猪肉", "我对花生过敏"],
+)
+def test_a_fact_without_a_name_is_about_the_user(text: str) -> None:
+    assert not begins_with_another_person(text)

@@ -311,7 +311,7 @@ class Agent:
             broken_off=broken_off,
         )
         if reply is None:
-            self._sessions.live_turns[turn_id] = turn
+            self._sessions.began(turn, message_id)
         return turn
 
 

@@ -18,8 +18,9 @@ from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
-from jiyi.longterm.context import build_context
+from jiyi.longterm.context import build_context, drawn_from_several
 from jiyi.longterm.profile import MAX_FACTS, build_profile
+from jiyi.longterm.reflection import REFLECTION
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.message import Message
@@ -214,6 +215,8 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         same = {hit.id, *(other.id for other in hit.other_sources)}
         if blocks.told & same or said.already(hit.content) or not states(hit):
             continue
+        if hit.memory_type == REFLECTION and not await deps.run(_tells_more, deps, hit, blocks.told):
+            continue
         line = _line(deps, hit, language)
         block = passages_block([*lines, line], language)
         if deps.counter.count(block) > shares.recalled:
@@ -225,6 +228,15 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         blocks.shown.append(_shown(hit, "recalled"))
     if lines:
         blocks.details["recalled"] = f"{len(lines)} passages"
+
+
+def _tells_more(deps: AgentDeps, reflection: MemoryEntry, told: set[str]) -> bool:
+    """Whether a reflection says something that is not shown, and nothing that no longer holds."""
+    ids = reflection.source.references
+    facts = deps.facts.store.by_ids(reflection.scope, ids)
+    now = deps.facts.now()
+    current = len(facts) == len(ids) and all(fact.is_active and not fact.has_expired(now) for fact in facts)
+    return current and told.isdisjoint(ids)
 
 
 def _states_something(query: str) -> Callable[[MemoryEntry], bool]:
@@ -264,6 +276,8 @@ def _source(hit: MemoryEntry, language: Language = "en") -> str:
     if hit.source.claim is not None and hit.source.trust in {"user", "agent"}:
         # A fact out of a conversation: its key was made by a program and tells nobody anything.
         return said_in("user" if hit.source.trust == "user" else "assistant", hit.conversation_id, language)
+    if hit.memory_type == REFLECTION:
+        return drawn_from_several(language)
     return hit.key or hit.memory_type
 
 

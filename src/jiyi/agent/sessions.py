@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
+from jiyi.text.fact_kinds import only_asks
+
 if TYPE_CHECKING:
     from jiyi.agent.turn import Turn
 
@@ -22,6 +24,8 @@ class AgentSessions:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.live_turns: WeakValueDictionary[str, Turn] = WeakValueDictionary()
         """The turns that are under way in this process; one that is dropped unfinished is under way no more."""
+        self._questions: dict[str, str] = {}
+        """Turn -> the id of the message that it is about."""
         self._locks: WeakValueDictionary[tuple[str, str, int], asyncio.Lock] = WeakValueDictionary()
         self._used: dict[Session, float] = {}
         self._guard = threading.Lock()
@@ -34,6 +38,21 @@ class AgentSessions:
         if lock is None:
             lock = self._locks[name] = asyncio.Lock()
         return lock
+
+    def open_questions(self) -> frozenset[str]:
+        """The ids of the messages that turns under way are about, where these are bare questions or requests."""
+        turns = [turn for turn in list(self.live_turns.values()) if turn.reply is None]
+        with self._guard:
+            self._questions = {turn.id: self._questions[turn.id] for turn in turns if turn.id in self._questions}
+            return frozenset(
+                self._questions[turn.id] for turn in turns if turn.id in self._questions and only_asks(turn.text)
+            )
+
+    def began(self, turn: Turn, message_id: str) -> None:
+        """A turn about this message is under way."""
+        self.live_turns[turn.id] = turn
+        with self._guard:
+            self._questions[turn.id] = message_id
 
     def used(self, scope: str, session_id: str) -> None:
         """Something was said in the session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from jiyi.errors import ImportFormatError, InvalidInputError
@@ -25,6 +26,7 @@ NAMES: Final = ("content", "key", "occurred_at", "tags", "role", "conversation",
 """What a mapping may name."""
 JSONL: Final = 'JSON Lines with an object in each line; {"content": …} or a mapping such as --map content=text'
 CSV: Final = "CSV with a line of names; a column content or a mapping such as --map content=text"
+_UNREADABLE_TIME: Final = "times of rows that are neither ISO 8601 nor seconds; the rows came in without"
 _GUESSES: Final[Mapping[str, tuple[str, ...]]] = {
     "content": ("content", "text", "memory", "message", "body"),
     "key": ("key", "id", "uuid"),
@@ -69,6 +71,8 @@ def _read(
         if not content.strip():
             yield LeftOut("a row without text")
             continue
+        if _value(row, names, "occurred_at") is not None and _time(row, names) is None:
+            yield LeftOut(_UNREADABLE_TIME)
         conversation, role = _value(row, names, "conversation"), clean(_value(row, names, "role") or "").strip()
         if conversation is None or not role:
             yield from _entry(kind, row, names, content)
@@ -107,7 +111,9 @@ def _value(row: Mapping[str, Any], names: Mapping[str, str], ours: str) -> str |
 def _entry(kind: str, row: Mapping[str, Any], names: Mapping[str, str], content: str) -> Iterator[ImportedEntry]:
     tags = row.get(names["tags"]) if "tags" in names else None
     listed = tags.replace(";", ",").split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else []
-    used = set(names.values())
+    when = _time(row, names)
+    # A time that cannot be read is kept as it was written.
+    used = {theirs for ours, theirs in names.items() if ours != "occurred_at" or when is not None}
     rest = {name: value for name, value in row.items() if name and name not in used and value not in (None, "")}
     own = _value(row, names, "key")
     yield from entries_of_text(
@@ -116,16 +122,20 @@ def _entry(kind: str, row: Mapping[str, Any], names: Mapping[str, str], content:
         scope=_value(row, names, "scope"),
         tags=tuple(dict.fromkeys(str(tag).strip() for tag in listed if str(tag).strip())),
         metadata={**rest, **origin(kind, id=own)},
-        occurred_at=time_of(_number(_value(row, names, "occurred_at"))),
+        occurred_at=when,
     )
 
 
 def _message(
     row: Mapping[str, Any], names: Mapping[str, str], content: str, role: str, conversation: str
 ) -> dict[str, Any]:
-    when = time_of(_number(_value(row, names, "occurred_at")))
+    when = _time(row, names)
     own = _value(row, names, "key") or digest(conversation, role, content, str(when))
     return imported_message({"human": "user", "ai": "assistant"}.get(role, role), content, own, when)
+
+
+def _time(row: Mapping[str, Any], names: Mapping[str, str]) -> datetime | None:
+    return time_of(_number(_value(row, names, "occurred_at")))
 
 
 def _number(value: str | None) -> str | float | None:

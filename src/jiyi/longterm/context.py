@@ -114,6 +114,11 @@ def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str, *, out
     return f"- [{day} · {_origin(hit, language, scope)}{doubt}] {_one_line(hit.content)}"
 
 
+def drawn_from_several(language: Language) -> str:
+    """The label of a reflection."""
+    return _REFLECTION[language]
+
+
 def fitted_line(
     hit: MemoryEntry,
     language: Language,

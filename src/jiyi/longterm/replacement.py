@@ -7,6 +7,7 @@ kinds of values, likeness of meaning. A third tells which part of that fact is m
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -107,17 +108,26 @@ class ReplacementModel(TrainedJudge):
         """How likely a message says that something has changed or ended."""
         return self._weights.change.probability(change_row(message))
 
-    def replaces(self, message: Compared, olds: Sequence[Compared], same: Sequence[bool]) -> list[float]:
-        """How likely a message replaces each of the older facts; never one of another subject."""
+    def replaces(
+        self,
+        message: Compared,
+        olds: Sequence[Compared],
+        evidence: Sequence[Sequence[float]],
+        of_message: Sequence[float],
+    ) -> list[float]:
+        """How likely a message replaces each of the older facts rather than another one or none of them."""
         of_change, change = change_row(message), self.change(message)
         others = [likeness(message, old) for old in olds]
         line = self._weights.replaces
-        return [
-            line.probability(replacement_row(pair_features(message, old, others, place), change, of_change))
-            if same[place]
-            else 0.0
+        values = [
+            line.value(
+                replacement_row(
+                    pair_features(message, old, others, place), change, of_change, evidence[place], of_message
+                )
+            )
             for place, old in enumerate(olds)
         ]
+        return shares(values)
 
     def pieces(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
         """How much each part of an older fact is like the one that a message replaces."""
@@ -215,16 +225,33 @@ def pair_features(message: Compared, old: Compared, others: Sequence[float], pla
     return [float(value) for value in found]
 
 
-def replacement_row(features: Sequence[float], change: float, of_change: Sequence[float]) -> list[float]:
+def shares(values: Sequence[float]) -> list[float]:
+    """The probability of each value among all, where none of them may be meant (a value of 0)."""
+    highest = max(0.0, *values)
+    powers = [math.exp(max(value - highest, -60.0)) for value in values]
+    total = sum(powers) + math.exp(-highest)
+    return [power / total for power in powers]
+
+
+def replacement_row(
+    features: Sequence[float],
+    change: float,
+    of_change: Sequence[float],
+    evidence: Sequence[float],
+    of_message: Sequence[float],
+) -> list[float]:
     """The features of a pair, alone and together with those of the message."""
     told = of_change[:_FEATURES_OF_CHANGE]
-    single, words, like = features[0], features[5], features[6]
+    single, unshared, words, like = features[0], features[3], features[5], features[6]
     return [
         *features,
         change,
         *(change * value for value in features),
         *(0.5 * value for value in told),
         *(0.5 * one * other for one in (words, like, single) for other in told[:_CROSSED_WITH]),
+        *(factor * value for factor in (1.0, change, words, like, unshared) for value in evidence),
+        *(factor * value for factor in (1.0, change, words, like) for value in of_message),
+        *(one * other for one in evidence for other in of_message),
     ]
 
 

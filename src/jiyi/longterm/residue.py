@@ -25,6 +25,9 @@ __all__ = ["HEADING", "residue_without_attribute", "says_something", "without_pi
 HEADING: Final = re.compile(r"[:：]\s*$")
 _ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_COORDINATED: Final = re.compile(r"\b(?:and|but|&)\s*$", re.IGNORECASE)
+_ONE_MORE: Final = re.compile(r"^(?:an?|the|my|our|some|one|two|three|four|five|\d+|[A-Z])\b")
+_NEGATED: Final = re.compile(r"\b(?:not|never|no)\b|n't\b|不|没")
 _LISTED: Final = re.compile(r"(?:、|和|还有)\s*$")
 _FIRST_PERSON: Final = frozenset(
     ["i", "i'm", "im", "i've", "ive", "we", "we've", "we're", "我", "我们", "咱", "咱们", "俺"]
@@ -68,10 +71,11 @@ def _readable(text: str, first: str) -> str:
     if not who:
         # What begins with a verb goes on about what is gone (改成下周四), unless that was told of the speaker.
         return text if begins != "" or phrases_of(first) == (SPEAKER,) else ""
-    if begins == "" and not pronoun:
-        # It begins with a verb: (I hate mushrooms and) cook on gas.
+    if begins == "" and not pronoun and (han or _COORDINATED.search(first)):
+        # It begins with a verb: (I hate mushrooms and) cook on gas. Not so (I have the Pro plan,) billed yearly.
         return f"{who}{text}" if han else f"{'We' if who.lower().startswith('we') else 'I'} {text}"
-    if verb and begins is None and not pronoun and (not han or _LISTED.search(first)):
+    one_more = _LISTED.search(first) if han else _ONE_MORE.search(text)
+    if verb and begins is None and not pronoun and one_more and not _NEGATED.search(fold(first)):
         # One more of a list: (I've got a cat,) a dog and a parrot.
         return f"{verb}{text}" if han else f"{verb} {text}"
     return f"{who}{text}" if han and not pronoun else text

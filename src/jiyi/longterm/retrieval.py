@@ -175,7 +175,8 @@ class Retriever:
         """
         corrected = self._deps.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
         past = [replace(entry, is_active=True) for entry, _ in corrected]
-        known = [hit for hit in hits if hit.created_at <= as_of]
+        # What was told or imported later was known when it was said.
+        known = [hit for hit in hits if min(hit.created_at, hit.event_time) <= as_of]
         found = [*known, *(entry for entry in past if filters.admits(entry))]
         relevances = self._relevance(query, [entry.content for entry in found])
         weighed = []

@@ -178,10 +178,12 @@ class KeyedMemory(MemoryBase):
             namespace=namespace,
             alive_at=None if now is None else clock.require_aware(now, "now"),
         )
+        # What is being asked now is no answer to itself.
+        being_asked = self._agent_sessions().open_questions() if self._agent_sessions.made else frozenset()
         request = Request(
             query=text,
             filters=filters,
-            limit=count,
+            limit=count + len(being_asked),
             mode=mode,
             weights=None if weights is None else final_weights(weights, decay_rate),
             context=check_whole(context, "context", 0, 50),
@@ -192,8 +194,10 @@ class KeyedMemory(MemoryBase):
         )
         if self._includes_notes(filters, kind):
             notes = await self._notes_made()
-            return await self._run(notes.searcher.recall_with_notes, request, kind)
-        return await self._run(self._components.engine.answer, request)
+            hits = await self._run(notes.searcher.recall_with_notes, request, kind)
+        else:
+            hits = await self._run(self._components.engine.answer, request)
+        return [hit for hit in hits if hit.id not in being_asked][:count] if being_asked else hits
 
     async def get(
         self,
@@ -271,7 +275,8 @@ class KeyedMemory(MemoryBase):
     ) -> bool:
         """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
-        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. Raises
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. The messages
+        that a fact was made of leave recall with it; their conversation has them until `forget_session`. Raises
         `VersionConflictError` when it has another version than `if_version`.
         """
         checked, entry_id = self._key_or_id(key, id)

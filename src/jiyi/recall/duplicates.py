@@ -43,6 +43,7 @@ class Folding:
     terms: Sequence[bytes]
     """The term ids of each candidate's text."""
     _kept: list[tuple[MemoryEntry, int]] = field(default_factory=list)
+    _sets: dict[int, frozenset[int]] = field(default_factory=dict)
     _without_key: int = 0
     _messages: int = 0
     """How many of those that are kept have no key, and how many are messages."""
@@ -74,9 +75,16 @@ class Folding:
             return False
         if entry.content.casefold() == other.content.casefold():
             return True
-        own, others = frozenset(array("I", self.terms[place])), frozenset(array("I", self.terms[other_place]))
+        own, others = self._terms_of(place), self._terms_of(other_place)
         same_words = len(own & others) >= _MIN_TERMS and (own ^ others) <= _says_nothing()
         return same_words and _in_same_order(entry.content, other.content)
+
+    def _terms_of(self, place: int) -> frozenset[int]:
+        """Kept: each is compared with all that are better."""
+        found = self._sets.get(place)
+        if found is None:
+            self._sets[place] = found = frozenset(array("I", self.terms[place]))
+        return found
 
 
 @cache

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 NOBODY = -1
+_BARE: Final = 0.99
+"""From this share on a text is nothing but a question."""
 PARTS: Final = (
     *("words", "bigrams", "neighbours", "conversation", "date"),
     *("dense", "related", "question", "answer_kind", "attribute", "company"),
@@ -315,11 +317,18 @@ def _related(candidates: Candidates) -> Floats | None:
     return candidates.related @ telling / float(telling.sum())
 
 
+def _best_answer(total: Floats, candidates: Candidates) -> float:
+    """The score that the others are measured by: a bare question that was asked before is no answer."""
+    stating = total[candidates.asked[candidates.scored] < _BARE]
+    best = float(stating.max(initial=0.0))
+    return best if best > 1e-9 else float(total.max(initial=0.0))
+
+
 def _relevance(
     total: Floats, information: Floats, above_mean: Floats | None, related: Floats, candidates: Candidates
 ) -> Floats:
     """The probability that each candidate answers. Nothing is more relevant than what stands before it."""
-    best = float(total.max(initial=0.0))
+    best = _best_answer(total, candidates)
     behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
     known = WORDS_ALONE if above_mean is None else WITH_MEANING
     logit = known.constant + known.information * information**known.power + known.behind * behind

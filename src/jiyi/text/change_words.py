@@ -146,11 +146,12 @@ _LASTING: Final = _any(
     r"\b(?:for good|hit|started|from this|from now on|these days|as of|bought|permanent\w*|every|each|went in"
     r"|switched|moved (?:to|out|in)|started at|is home now|new job|deferred|replaced|swapped)\b",
 )
-_CLAUSE: Final = re.compile(r"[^.!?。！？；;，]+[.!?。！？；;，]*\s*")
+_CLAUSE: Final = re.compile(r"(?:[^.!?。！？；;，,]|[.,](?=\S))+[.!?。！？；;，,]*\s*")
 _UNCHANGED: Final = re.compile(
-    r"其他|其它|其余|别的都|照旧|照样|不变|没变|依然|仍然|还是老样子"
+    r"其他|其它|其余|别的[都倒]|照旧|照样|照常|不变|没(?:变|动)|依然|仍然|还是老样子|倒(?:是|还)|照[喝吃做干去用住上学练]"
+    r"|还[干做喝吃上用住养玩练学跑打去教开写]着|继续"
     r"|\b(?:still|i'?m keeping|we'?re keeping|keeping (?:the|my|it)|same \w+ as before"
-    r"|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
+    r"|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same|hasn'?t changed|unchanged)\b"
 )
 _ONLY_ONCE: Final = _any(
     r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)"

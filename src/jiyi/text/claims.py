@@ -103,9 +103,11 @@ _REFERS_BACK: Final = re.compile(
     r"|her|their|both|the one|this one|that one|we both)\b|^(?:他|她|它|牠|这(?:个|只|家|台)|那(?:个|只|家|台))"
 )
 _PIECES: Final = re.compile(
-    r"[，,；;、]\s*|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|[:：]\s*"
+    r"[，；;、]\s*|,\s+|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|：\s*|:\s+"
     r"|\s*[—–]+\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
 )
+_ONLY_A_NAME: Final = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?[,.]?\s*")
+_INTRODUCES_NAME: Final = re.compile(r"\b(?:an?|my|our|his|her|one) (?:[\w-]+ ){0,3}[a-z]+, $")
 _MIN_CLAUSE: Final = 2
 _AROUND: Final = " ,，；;、。.!！?？…-"
 _NAMED_SHORT: Final = 6
@@ -339,7 +341,19 @@ def pieces_of(text: str) -> list[str]:
     """The parts of a fact that can be replaced by themselves."""
     ends_at = [match.end() for match in _PIECES.finditer(text)]
     parts = [text[a:b] for a, b in zip([0, *ends_at], [*ends_at, len(text)], strict=True) if text[a:b].strip()]
-    return parts or [text]
+    return _with_names(parts) or [text]
+
+
+def _with_names(parts: Sequence[str]) -> list[str]:
+    """Parts of a fact; a name stays with the noun that it explains: "an old spaniel, Tess"."""
+    found: list[str] = []
+    for place, part in enumerate(parts):
+        more = place + 1 < len(parts) and _ONLY_A_NAME.fullmatch(parts[place + 1]) is not None
+        if found and not more and _ONLY_A_NAME.fullmatch(part) and _INTRODUCES_NAME.search(found[-1]):
+            found[-1] += part
+        else:
+            found.append(part)
+    return found
 
 
 def refers_to_question(statement: str) -> bool:

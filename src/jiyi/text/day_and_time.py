@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["age_in", "unchanged_place", "units_in", "with_new_value"]
+from jiyi.text.word_classes import tagged
+
+__all__ = ["age_in", "says_more", "units_in"]
 
 _ZH: Final = "[\\d一二两三四五六七八九十]"
 _MONTHS: Final = "(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
@@ -71,6 +73,12 @@ _ELSEWHERE: Final = re.compile(
     r"\b(?:at|in|for|with|to|joined) (?:the |a |an )?[A-Z]"
     r"|\b(?:left|leave|leaving|quit|new (?:job|place|company|school)|moved|moving|transferred|joined|elsewhere)\b"
 )
+_NAME_BEFORE: Final = re.compile(r"(?P<name>[A-Za-z]*[A-Z][A-Za-z]*) ?$")
+_MOVES: Final = re.compile(
+    r"搬|跳槽|离职|辞|毕业|退学|调[到往回]|外派|派[到去往]|[新另][一家]?[家所个]|回老家|回国|出国"
+)
+_NAMED: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}")
+_PLACES: Final = frozenset({"ns", "nt"})
 _LIVES: Final = re.compile(r"\b(?:live|living|rent|renting|stay)\b")
 
 
@@ -79,19 +87,33 @@ def age_in(folded: str) -> bool:
     return _AGE.search(folded) is not None
 
 
-def unchanged_place(message: str, fact: str) -> str:
-    """What a fact still says of a place or of company after a message that changes something else; empty if nothing.
+def says_more(message: str, fact: str) -> bool:
+    """Whether one clause of a fact says more than what a message replaces of it, and no cut separates the two.
 
-    "I'm majoring in economics at Purdue" and another subject: still at Purdue. "I live in Leeds with my partner Jo" and
-    another town: still with Jo.
+    A day and an hour where only another day is told, a medicine and its dose, a trade and the town where it is done.
     """
-    company = _COMPANY.search(fact)
+    return _keeps_a_value(message, fact) or _keeps_a_place(message, fact)
+
+
+def _keeps_a_place(message: str, fact: str) -> bool:
+    """Whether a fact tells a place or company besides what a message changes: "I study law at Purdue"."""
+    if "在" in fact:
+        return _keeps_a_chinese_place(message, fact)
     place = _PLACE.search(fact)
-    if company is not None and _LIVES.search(fact) and not _COMPANY.search(message):
-        return " ".join((fact[: place.start()] + fact[place.end() :]).split()) if place is not None else ""
-    if place is not None and place.start() and _AT_WORK.search(fact.lower()) and not _ELSEWHERE.search(message):
-        return f"About me: {place[0]}"
-    return ""
+    if place is not None and _COMPANY.search(fact) and _LIVES.search(fact) and not _COMPANY.search(message):
+        return True
+    at_work = place is not None and place.start() > 0 and _AT_WORK.search(fact.lower()) is not None
+    return at_work and not _ELSEWHERE.search(message)
+
+
+def _keeps_a_chinese_place(message: str, fact: str) -> bool:
+    """我在长沙做销售, where a message changes what somebody does there and names no other place."""
+    if _MOVES.search(message) or any(kind in _PLACES for _, kind in tagged(message)):
+        return False
+    words = tagged(fact)
+    at = next((n for n, (word, _) in enumerate(words) if word == "在"), len(words))
+    after = at + 2
+    return after < len(words) and words[at + 1][1] in _PLACES and words[after][1].startswith("v")
 
 
 def units_in(folded: str) -> frozenset[str]:
@@ -104,22 +126,23 @@ def units_in(folded: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def with_new_value(message: str, fact: str) -> str:
-    """A fact with its day, hour or figure replaced by that of a message; empty where the fact says no more than that.
-
-    Only where one of each kind stands in both: a new day of a day and an hour, 10mg for 5mg.
-    """
+def _keeps_a_value(message: str, fact: str) -> bool:
+    """Whether a fact keeps its hour where only another day is told, or its words where only a figure changes."""
     for changed, kept in ((_DAY, _HOUR), (_HOUR, _DAY)):
-        said = changed.search(message)
-        old = changed.search(fact)
-        if said is not None and old is not None and not kept.search(message) and kept.search(fact):
-            return fact[: old.start()] + said[0] + fact[old.end() :]
+        if changed.search(message) and changed.search(fact) and not kept.search(message) and kept.search(fact):
+            return True
     if _DAY.search(fact) or _DAY.search(message) or _HOUR.search(fact):
-        return ""
+        return False
     figure, new = _only_figure(fact), _only_figure(message)
-    if figure is None or new is None or not _same_unit(figure, new) or not _says_more(message, fact):
-        return ""
-    return fact[: figure.start("number")] + new["number"] + fact[figure.end("number") :]
+    if figure is None or new is None or _maker(fact, figure) != _maker(message, new):
+        return False
+    return _same_unit(figure, new) and _has_own_words(message, fact)
+
+
+def _maker(text: str, figure: re.Match[str]) -> str:
+    """The name before a bare figure: iPhone of "iPhone 15"."""
+    named = _NAME_BEFORE.search(text[: figure.start()])
+    return named["name"].lower() if named is not None and not figure["unit"].strip() and not figure["sign"] else ""
 
 
 def _only_figure(text: str) -> re.Match[str] | None:
@@ -142,7 +165,9 @@ def _same_unit(old: re.Match[str], new: re.Match[str]) -> bool:
     return larger <= _SIMILAR * smaller and (not counted or other not in counted)
 
 
-def _says_more(message: str, fact: str) -> bool:
-    """Whether a fact has words of its own besides the figure."""
+def _has_own_words(message: str, fact: str) -> bool:
+    """Whether a fact has a name or several words of its own besides the figure."""
     said = message.lower()
-    return any(word not in said and not _SAYS_LITTLE.match(word) for word in _WORD.findall(fact.lower()))
+    own = [word for word in _WORD.findall(fact.lower()) if word not in said and not _SAYS_LITTLE.match(word)]
+    named = any(name.lower() not in said for name in _NAMED.findall(fact))
+    return named or len(own) > 1

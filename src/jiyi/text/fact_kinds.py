@@ -16,7 +16,16 @@ from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.statement_features import REQUEST
 
-__all__ = ["HEALTH", "IDENTITY", "INSTRUCTION", "PREFERENCE", "fact_kind", "is_request", "only_asks"]
+__all__ = [
+    "HEALTH",
+    "IDENTITY",
+    "INSTRUCTION",
+    "PREFERENCE",
+    "begins_with_another_person",
+    "fact_kind",
+    "is_request",
+    "only_asks",
+]
 
 HEALTH: Final = "health"
 IDENTITY: Final = "identity"
@@ -46,10 +55,13 @@ _HEALTH: Final = _any(
     r"|medication|prescri\w+|blood type|kidney|heart (?:condition|disease|problem)|wheelchair|deaf|blind|surgery"
     r"|diagnosed)\b",
     r"\b(?:i|we|he|she|they) (?:don'?t|do not|doesn'?t|can'?t|cannot|never|no longer) "
-    r"(?:eat|drink|smoke|take|tolerate)\b",
+    r"(?:eat|drink|smoke|take|tolerate)\b|\b(?:doesn'?t|can'?t|cannot) (?:eat|drink|tolerate)\b",
+    r"\btakes? (?:[\w.,-]+ ){0,3}(?:mg|mcg|µg|iu|pills?|tablets?|capsules?|drops|inhaler)\b"
+    r"|\b\d+(?:\.\d+)? ?(?:mg|mcg|µg|iu) of\b",
     r"\bi(?:'m| am) (?:on|taking) (?!a (?:trip|train|plane|bus|break|call)|my way|the |holiday|vacation)",
     r"过敏|不耐受|哮喘|糖尿病|高血压|心脏病|癫痫|怀孕|孕期|备孕|哺乳期|起搏器|偏头痛|吃素|素食|清真|忌口|戒(?:糖|酒|烟|口)"
-    r"|血型|胰岛素|在吃.{0,6}药|长期(?:吃|服)|做过.{0,6}手术|痛风|甲亢|甲减|胃炎|慢性病",
+    r"|血型|胰岛素|在吃.{0,6}药|长期(?:吃|服)|服用"
+    r"|(?:每天|每晚|每日|早上|饭[前后]|睡前)(?:都|要)?(?:吃|服).{0,8}(?:药|片|粒|毫克|胶囊|mg)|做过.{0,6}手术|痛风|甲亢|甲减|胃炎|慢性病",
     r"(?:我|他|她|爸|妈|婆|公|儿子|女儿|孩子|们)(?:现在|一直|从来?|都)?(?:不(?:能)?|从不)(?:吃|喝|沾)",
 )
 _IDENTITY: Final = _any(
@@ -62,15 +74,18 @@ _IDENTITY: Final = _any(
     r"\b(?:i|we)(?:'m| am| are|'re)? (?:now |currently |still |all )?"
     r"(?:live|living|based|reside) (?:in|at|on|near|by)\b",
     r"\b(?:i|we)(?:'ve| have)?(?: just| recently)? moved (?:in)?to\b",
-    r"\bmy (?:home )?address\b|\bmy (?:phone|mobile|email)\b",
-    r"\bi(?:'m| am)? (?:now |currently |still )?work(?:ing)? (?:at|for|as|in)\b|\bi (?:teach|study|run) \w+"
+    r"\bmy (?:home )?address\b",
+    r"\bmy (?:phone|mobile|cell)(?: number)?(?:'s| is) [+(]?\d|\bmy (?:phone|mobile|cell) number\b|\bmy e-?mail\b",
+    r"\bi(?:'m| am)? (?:now |currently |still )?work(?:ing)? (?:at|for|as|in)\b|\bi (?:teach|study) \w+"
+    r"|\bi run (?:an?|my|our|the) (?!marathon|half|\d|race|mile)\w+"
     r"|\bi(?:'m| am) an? (?:[\w-]+ ){0,3}(?:\w+(?:er|ist|ian|eer)|nurse|chef|student|doctor|accountant|architect)\b",
     rf"^(?:my|our) (?:\w+ )?{_EN_KIN}(?:'s name)?(?:'s| is| are| was)\b|\bis my (?:\w+ )?{_EN_KIN}\b"
     rf"|^(?:i|we)(?:'ve got| have| have got| got) (?:an?|one|two|three|four|five|\d) (?:\w+ )?{_EN_KIN}\b",
     r"我(?:的名字)?(?:叫(?!你|他|她|人|车)|姓)|叫我[\w·]{1,6}$|我(?:今年|现在)?\d{1,3}岁|生日|纪念日|忌日",
     rf"我(?:刚刚?|最近|已经|又)?(?:换(?:了)?(?:新|份|个)*工作|跳槽|入职|升职|升任|升为)"
     rf"|我(?:的|家|们)?{_ZH_KIN}.{{0,8}}(?:去世|过世|离世|病逝|不在了)",
-    r"我们?家?(?:现在|目前|已经|一直|都|刚)?(?:住|定居|搬(?:到|去|来))|我家(?:在|地址)|我的(?:地址|手机|电话|邮箱)",
+    r"我们?家?(?:现在|目前|已经|一直|都|刚)?(?:住|定居|搬(?:到|去|来))|我们?(?:家)?(?:刚|已经|最近)?搬家了|我家(?:在|地址)|我的(?:地址|手机|电话|邮箱)",
+    r"\bi(?:'ve| have)? (?:just |recently )?(?:changed jobs|started at)\b",
     rf"我(?:现在|目前)?在.{{1,16}}(?:工作|上班|任职|就职|读书|上学|读研|做.{{1,8}}|当.{{1,8}})$"
     rf"|我(?:现在)?(?:是|当|做)(?:一?[名个位])?.{{0,8}}{_ZH_JOB}",
     rf"(?:我|我们|咱)(?:的|家|们)?{_ZH_KIN}(?:的名字)?(?:叫|是|今年|在|有)|是我(?:的|家)?{_ZH_KIN}"
@@ -102,8 +117,11 @@ _INSTRUCTION: Final = _any(
     r"(?:规范|约定|规矩|原则)(?:是|：|:)",
 )
 _PREFERENCE: Final = _any(
-    r"\b(?:i|we|he|she) (?:really |much |always |usually |also |still )?(?:prefer|like|love|enjoy|hate|dislike"
-    r"|can'?t stand|fear|avoid)\b|\bfavou?rite\b|\b(?:i'm|i am) (?:afraid|scared|fond|tired|sick) of\b|\bi'?d rather\b",
+    r"\b(?:i|we|he|she) (?:really |much |always |usually |also |still |don'?t |do not )*"
+    r"(?:prefer|like|love|enjoy|hate|dislike"
+    r"|can'?t stand|fear|avoid)\b|\bfavou?rite\b"
+    r"|\b(?:loves|hates|likes|dislikes|prefers|(?:doesn'?t|don'?t) like)\b"
+    r"|\b(?:i'm|i am) (?:afraid|scared|fond|tired|sick) of\b|\bi'?d rather\b",
     r"喜欢|喜爱|讨厌|偏好|偏爱|习惯|受不了|最爱|爱(?:吃|喝|看|听|玩)|[我他她]怕(?!是)|宁愿|不感兴趣",
 )
 _HEALTH_ATTRIBUTES: Final = frozenset({"allergy", "health", "medication", "doctor", "diet"})
@@ -157,6 +175,25 @@ def fact_kind(text: str, attribute: str = "") -> str:
     if attribute in _PREFERENCE_ATTRIBUTES or _PREFERENCE.search(folded) is not None:
         return PREFERENCE
     return ""
+
+
+_OF_THE_USER: Final = re.compile(r"[我咱俺]|用户|本人|(?<![^\W_])(?:i|i'm|i've|me|my|we|our|us|the user)(?![^\W_])")
+_NAME_ZH: Final = re.compile(
+    r"^(?:(?:最近|现在|目前|今天|昨天|平时|一直|从小|听说|其实|对了)[，,]?)*"
+    r"(?![对不没有在戒吃喝每从已刚只怕最现目今昨平一听其])[\u3400-\u9fff]{2,4}?(?:现在|一直|从小|最近|也|都)?"
+    r"(?:对.{1,10}过敏|在(?:吃|服)|不(?:能)?[吃喝]|[乳麸]|不耐受|吃素|有(?:哮喘|糖尿病|高血压|心脏病|痛风|过敏)|怀孕|患)"
+)
+_NAME_EN: Final = re.compile(
+    r"^(?!It\b|This\b|That\b|There\b|No\b|The\b)[A-Z][a-z]+ (?:is|has|was|can'?t|cannot|doesn'?t|never|hates|loves"
+    r"|likes|eats|takes|prefers|lives|works)\b"
+)
+
+
+def begins_with_another_person(text: str) -> bool:
+    """Whether a fact begins with the name of somebody and has no word for the user: "Clara doesn't eat fish"."""
+    if _OF_THE_USER.search(fold(text)) is not None:
+        return False
+    return (_NAME_EN.match(text.strip()) or _NAME_ZH.match(text.strip())) is not None
 
 
 _CLAUSE_END: Final = re.compile(r"[,，;；:：。.!！]\s*")

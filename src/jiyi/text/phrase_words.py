@@ -153,3 +153,28 @@ ONE_THING: Final = tuple(
         "exam test 考试",
     )
 )
+
+_SIDED: Final = (
+    "(?:eyes?|ears?|hands?|arms?|legs?|foot|feet|knees?|hips?|shoulders?|ankles?|wrists?|elbows?|side|one|lens|lung"
+    "|kidney|wing|door|speaker|wheel|thumb|heel|breast)"
+)
+_CHILD: Final = "(?:one|son|daughter|boy|girl|dog|cat)"
+_LEFT: Final = rf"左[眼耳手脚腿膝肩肘腕臂边侧]|\bleft {_SIDED}\b"
+_RIGHT: Final = rf"右[眼耳手脚腿膝肩肘腕臂边侧]|\bright {_SIDED}\b"
+_ELDEST: Final = rf"老大|大宝|大(?:女儿|儿子|闺女|的那?个?)|\b(?:eldest|oldest|older {_CHILD})\b"
+_YOUNGEST: Final = rf"老[二三]|[二小]宝|小(?:女儿|儿子|闺女|的那个)|\b(?:youngest|younger {_CHILD}|puppy|kitten)\b"
+_HIRED: Final = r"租的车|租来的|\b(?:rental|hired?|rented) (?:car|van)\b"
+_OWNED: Final = r"自己的车|自家的?车|\b(?:my|our) own (?:car|van)\b"
+_AT_WORK: Final = r"公司|单位|办公室|\b(?:work|office) (?!from)"
+_AT_HOME: Final = r"家里的|小区|私人|\b(?:home|personal|private) (?!town)"
+CONTRASTS: Final = tuple(
+    (re.compile(one), re.compile(two))
+    for one, two in (
+        (_LEFT, _RIGHT),
+        (_ELDEST, _YOUNGEST),
+        ("自己住的|我住的|自住", "出租的|租出去的"),
+        (_HIRED, _OWNED),
+        (_AT_WORK, _AT_HOME),
+    )
+)
+"""Pairs of words for things of one kind that are never the same: the left eye and the right eye."""

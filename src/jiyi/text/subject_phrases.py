@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from jiyi.text.change_words import changes, ends
 from jiyi.text.claims import clauses_of
 from jiyi.text.normalize import fold
 from jiyi.text.phrase import SPEAKER, UNKNOWN, Phrase
-from jiyi.text.phrase_words import ATTRIBUTES, COMMENT, ONE_THING
+from jiyi.text.phrase_words import ATTRIBUTES, COMMENT, CONTRASTS, ONE_THING
 from jiyi.text.phrases_en import PRONOUN_EN, noun_phrase, read_en
 from jiyi.text.phrases_zh import INTRODUCES, PRONOUN_ZH, phrase_zh, read_zh
-from jiyi.text.subjects import USER, may_be_one, relations_in
+from jiyi.text.subjects import USER, may_be_one, names_in, relations_in
 from jiyi.text.word_classes import tagged
 
-__all__ = ["about_different_things", "other_things", "phrases_of", "subject_of_clause"]
+__all__ = [
+    "SubjectRelation",
+    "about_different_things",
+    "compared_subjects",
+    "other_things",
+    "phrases_of",
+    "subject_of_clause",
+]
 
 _TELLS: Final = re.compile(
     r"\d|[一二三四五六七八九十]+(?:点|号|月|日|元|块|个|次|岁)|[周月]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -34,6 +43,27 @@ _ROLES: Final = frozenset(
     {"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor", "colleague"}
 )
 _ATTRIBUTED: Final = re.compile(r"(?P<who>[^:：]{1,24})[:：]\s*(?=\D)")
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRelation:
+    """How what a message is about stands to what a fact is about, by the phrases of both."""
+
+    apart: bool = False
+    """They seem to be about different things."""
+    parallel: bool = False
+    """They are surely about different things, mostly of one kind: upload and download limit, left and right eye."""
+    only_of_others: bool = False
+    """The message is only about people that it names, the fact about the speaker."""
+    person_in_question: bool = False
+    """The message is about the speaker, the fact about somebody."""
+    same_head: bool = False
+    other_head: bool = False
+    names_it: bool = False
+    """The message has the noun that the fact is about."""
+    named_in_it: bool = False
+    """The fact has a noun that the message is about."""
+    person_in_both: bool = False
 
 
 def phrases_of(text: str, *, known: bool = False) -> tuple[Phrase, ...]:
@@ -73,21 +103,53 @@ def about_different_things(message: str, fact: str) -> bool:
 
 def other_things(message: str, facts: Sequence[str]) -> list[bool]:
     """Of each fact whether a message is surely about something else."""
+    return [found.apart for found in compared_subjects(message, facts)]
+
+
+def compared_subjects(message: str, facts: Sequence[str]) -> list[SubjectRelation]:
+    """How what a message is about stands to what each of the facts is about."""
     new, said = phrases_of(message), _Words(message)
-    return [_apart(new, said, fact) for fact in facts]
+    return [_relation(new, said, fact) for fact in facts]
 
 
-def _apart(new: Sequence[Phrase], said: _Words, fact: str) -> bool:
+def _relation(new: Sequence[Phrase], said: _Words, fact: str) -> SubjectRelation:
     old = phrases_of(fact, known=True)
     if not new or not old:
-        return False
+        return SubjectRelation(parallel=said.contrasts_with(_Words(fact)))
+    mine, theirs = [phrase for phrase in new if phrase.named], [phrase for phrase in old if phrase.named]
+    heads = {phrase.head for phrase in mine}, {phrase.head for phrase in theirs}
     known = _Words(fact)
+    apart = _apart(new, said, old, known)
+    names = {fold(name) for name in names_in(fact)}
+    return SubjectRelation(
+        apart=apart,
+        parallel=said.contrasts_with(known)
+        or (apart and (said.one_clause or _of_one_kind(mine, theirs)) and not any(map(said.has, names))),
+        only_of_others=len(mine) == len(new) and all(each.person for each in mine) and not theirs,
+        person_in_question=not mine and SPEAKER in new and any(each.person for each in theirs),
+        same_head=bool(heads[0] & heads[1]),
+        other_head=bool(mine) and bool(theirs) and not heads[0] & heads[1],
+        names_it=any(said.has(each.head) for each in theirs),
+        named_in_it=any(known.has(each.head) for each in mine),
+        person_in_both=any(each.person for each in mine) and any(each.person for each in theirs),
+    )
+
+
+def _apart(new: Sequence[Phrase], said: _Words, old: Sequence[Phrase], known: _Words) -> bool:
     pairs = [(mine, theirs) for mine in new for theirs in old]
     if any(_parallel(mine, theirs, said, known) for mine, theirs in pairs) and not any(
         theirs.named and mine.named and not _differ(mine, theirs, said, known) for mine, theirs in pairs
     ):
         return True
     return all(_differ(mine, theirs, said, known) for mine, theirs in pairs)
+
+
+def _of_one_kind(mine: Sequence[Phrase], theirs: Sequence[Phrase]) -> bool:
+    """Whether both name things of one kind: they share a word, or all are people."""
+    if not mine or not theirs:
+        return False
+    people = all(phrase.person for phrase in (*mine, *theirs))
+    return people or any(one.words & other.words for one in mine for other in theirs)
 
 
 def _differ(mine: Phrase, theirs: Phrase, said: _Words, known: _Words) -> bool:
@@ -146,6 +208,23 @@ class _Words:
     def has_pronoun(self) -> bool:
         """Whether it speaks of somebody without a name."""
         return _HE_OR_SHE.search(self._folded) is not None
+
+    @property
+    def one_clause(self) -> bool:
+        """Whether it is a single clause: nothing in it gives only the reason of a change."""
+        return len(clauses_of(self._folded)) == 1
+
+    def contrasts_with(self, other: _Words) -> bool:
+        """Whether one speaks of the left side and the other of the right one, and so on: neither of both."""
+        mine, theirs = self._sides, other._sides
+        return any(
+            (mine[place], theirs[place]) in {((True, False), (False, True)), ((False, True), (True, False))}
+            for place in range(len(CONTRASTS))
+        )
+
+    @cached_property
+    def _sides(self) -> list[tuple[bool, bool]]:
+        return [(one.search(self._folded) is not None, two.search(self._folded) is not None) for one, two in CONTRASTS]
 
     def has(self, word: str) -> bool:
         """Whether a word stands there, in some form."""

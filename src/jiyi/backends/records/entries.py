@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from jiyi.backends.records import tags, writes
 from jiyi.backends.records.changelog import erase_texts
-from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, entry_of
+from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
 from jiyi.backends.records.sql import Connection
 from jiyi.errors import InvalidInputError, VersionConflictError
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.entry import DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
 
 BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' IN :scopes"
@@ -70,14 +70,23 @@ def update(
     return after
 
 
-def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: bool) -> None:
-    """Remove an entry and what was made of it; with `erase` also the texts of its versions."""
+def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: bool, with_messages: bool = True) -> None:
+    """Remove an entry and what was made of it; with `erase` also the texts of its versions.
+
+    The messages that a fact was made of say the same: they leave recall with it, and stay in their conversation.
+    """
     if erase and entry.memory_type == MESSAGE_TYPE:
         raise InvalidInputError(
             f"{entry.id} is a message, and its text would stay in its conversation; forget_session("
             f"{entry.conversation_id!r}) erases that, forget without erase takes the message out of recall"
         )
-    writes.remove_entry(connection, entry, actor, "erase" if erase else "forget")
+    operation = "erase" if erase else "forget"
+    writes.remove_entry(connection, entry, actor, operation)
+    if with_messages and entry.memory_type == DEFAULT_MEMORY_TYPE and entry.source.references:
+        for row in connection.rows(BY_IDS, {"ids": list(entry.source.references)}):
+            said = entry_of(row)
+            if said.memory_type == MESSAGE_TYPE and said.scope == entry.scope:
+                writes.remove_entry(connection, said, actor, operation)
     if entry.summarized_by is not None or entry.memory_type == "reflection":
         # What was made of the entry is deleted with it.
         from jiyi.backends.records.longterm import unlink
@@ -108,7 +117,7 @@ def forget_facts(
         # Erasing one may have changed or removed another.
         row = connection.row(BY_ID, {"id": fact.id, "scopes": [fact.scope]})
         if row is not None:
-            forget(connection, entry_of(row), actor, erase=True)
+            forget(connection, entry_of(row), actor, erase=True, with_messages=False)
     if gone:
         tags.collect(connection)
     return len(gone), sum(fact.is_active for fact in facts) - sum(fact.is_active for fact in gone)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, TypeAlias, assert_never
 
-from jiyi.backends.records.overlays import IS_SHOWN, reading_scope
-from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
+from jiyi.backends.records.overlays import IS_HIDDEN, IS_SHOWN, reading_scope
+from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY, INACTIVE
 from jiyi.backends.records.sql import Dialect
 from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model import clock
@@ -47,6 +47,26 @@ def where(
         parts.append(IS_SHOWN)
         params["overlay_scope"] = reading
     return " AND ".join(parts), {**params, **rendered.params}
+
+
+def count_sql(filters: Filters, dialect: Dialect) -> tuple[str, dict[str, Any]]:
+    """A statement that counts what the filters admit, with its parameters.
+
+    By scope and time PostgreSQL counts all entries in the index of times, which is ten times as fast as looking at each
+    of them, and takes off the few that are not to be seen. SQLite does not know how few these are.
+    """
+    condition, params = where(filters, dialect)
+    of_all = "SELECT count(*) FROM memory_records WHERE"
+    timed = all(isinstance(each, InPeriods) for each in conditions(filters))
+    if dialect == "sqlite" or not timed or filters.of_records or filters.alive_at is not None:
+        return f"{of_all} {condition}", params
+    rendered = _Rendered()
+    inside = " AND ".join([in_scopes(), *map(rendered.condition, conditions(filters))])
+    hidden = [INACTIVE, f"{ACTIVE} AND expires_at <= :alive_at"]
+    if "overlay_scope" in params:
+        hidden.append(f"{ACTIVE} AND {_ALIVE} AND {IS_HIDDEN}")
+    taken_off = "".join(f" - ({of_all} {inside} AND {each})" for each in hidden)
+    return f"SELECT ({of_all} {inside}){taken_off}", {**params, **rendered.params}
 
 
 def moment_of(filters: Filters) -> datetime:

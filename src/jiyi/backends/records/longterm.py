@@ -57,11 +57,16 @@ _LAST_REFLECTION = (
     f"SELECT created_at FROM memory_records WHERE {_LONGTERM} AND scope = :scope AND memory_type = 'reflection' "
     "AND summarized_by IS NULL ORDER BY created_at DESC LIMIT 1"
 )
-_CORRECTED_AT = "coalesce(newer.created_at, memory_records.updated_at)"
+_CORRECTED_AT = (
+    "coalesce(CASE WHEN newer.event_time < newer.created_at THEN newer.event_time ELSE newer.created_at END, "
+    "memory_records.updated_at)"
+)
+"""When the newer fact was said, if that was told later; when it was stored, if it is about something to come."""
 _SUPERSEDED = (
     f"SELECT {', '.join(f'memory_records.{name}' for name in ENTRY_FIELDS)}, {_CORRECTED_AT} FROM memory_records "
     "LEFT JOIN memory_records newer ON newer.id = memory_records.superseded_by WHERE memory_records.scope IN :scopes "
-    "AND memory_records.superseded_by IS NOT NULL AND memory_records.created_at <= :before "
+    "AND memory_records.superseded_by IS NOT NULL "
+    "AND (memory_records.created_at <= :before OR memory_records.event_time <= :before) "
     f"AND {_CORRECTED_AT} > :before ORDER BY memory_records.created_at DESC LIMIT :limit"
 )
 _INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"

@@ -25,6 +25,8 @@ _FRONT: Final = (
 # Not a flag of the row: whatever becomes of the memory in front, this is right.
 IS_SHOWN: Final = f"(scope != '{PUBLIC}' OR id NOT IN (SELECT o.memory_id {_FRONT}))"
 """The condition on entries that no memory of the scope `:overlay_scope` stands in front of."""
+IS_HIDDEN: Final = f"(scope = '{PUBLIC}' AND id IN (SELECT o.memory_id {_FRONT}))"
+"""The condition on the others."""
 STRENGTH: Final = (
     f"CASE WHEN memory_records.scope = '{PUBLIC}' THEN memory_records.strength + coalesce((SELECT o.strength "
     "FROM memory_overlays o WHERE o.scope = :overlay_scope AND o.memory_id = memory_records.id), 0) "

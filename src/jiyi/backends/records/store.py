@@ -10,7 +10,7 @@ from jiyi.backends.records import meta, overlays, tags
 from jiyi.backends.records.changelog import SELECT_CHANGE, change_of, known_keys, versions_of
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filtered_ids import FilteredIds
-from jiyi.backends.records.filters import in_scopes, where
+from jiyi.backends.records.filters import count_sql, in_scopes
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database, Row, chunks, moment
 from jiyi.errors import StoreDamagedError
@@ -178,8 +178,7 @@ class SqlRecordStore(FilteredIds):
 
     def count(self, filters: Filters) -> int:
         """How many entries the filters admit."""
-        condition, params = where(filters, self._database.dialect)
-        sql = f"SELECT count(*) FROM memory_records WHERE {condition}"
+        sql, params = count_sql(filters, self._database.dialect)
         return int(self._database.query(sql, params, filters.scopes, prepare=False)[0][0])
 
     def page(

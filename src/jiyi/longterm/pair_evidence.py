@@ -1,0 +1,244 @@
+"""What speaks for and against that a message replaces an older fact, besides the words and meanings they share.
+
+Whom and what both are about, whether both give a figure of the same measure, whether the message only adds or tells of
+an exception. `replacement` weighs all of it: none of these decides alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from jiyi.longterm.endings import PARTNERS
+from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, shared_words
+from jiyi.text.change_words import (
+    adds,
+    changes,
+    ends,
+    ends_pregnancy,
+    is_bygone,
+    is_exception,
+    is_mistake,
+    is_strong_change,
+    is_wish,
+)
+from jiyi.text.day_and_time import age_in, units_in
+from jiyi.text.subject_phrases import SubjectRelation
+from jiyi.text.subjects import (
+    PRONOUN,
+    SUBJECT_WORDS,
+    USER,
+    mentions_subject,
+    names_in,
+    starts_with_subject,
+    subject_of,
+)
+from jiyi.text.topics import TOPICS, topics_of
+
+__all__ = ["least_for", "measured_anew", "message_evidence", "pair_evidence", "same_subject"]
+
+_MEASURED: Final = frozenset({"weight", "height", "age"})
+_MEASURES: Final = re.compile(r"\b(?:weigh\w*|scales?|tall|years? old)\b|体重|上秤|称[了的]|身高|岁")
+_NEAR: Final = 0.4
+_PREGNANT: Final = re.compile(r"怀孕|怀上|\bpregnan|\bexpecting\b")
+_RESIGNS: Final = re.compile(r"离职|辞职|辞了|\b(?:resign\w*|(?:my|in) notice|quit (?:my|the) job)\b")
+_TO_START: Final = re.compile(
+    r"(?:[月号日]|下周|下个?月|年后|明年|明天).{0,6}(?:去|到|入职|报到)|入职|报到"
+    r"|\b(?:i start|starting|i'm joining|joining)\b"
+)
+_ABOUT_WORK: Final = frozenset({"上班", "工作", "公司", "job", "work", "start"})
+_KIN: Final = (
+    frozenset({"child", "son", "daughter", "first child", "second child", "kids"}),
+    PARTNERS,
+    frozenset({"sister", "elder sister", "younger sister"}),
+    frozenset({"brother", "elder brother", "younger brother"}),
+    frozenset({"dog", "cat", "pet"}),
+    frozenset({"boss", "teacher", "colleague"}),
+)
+_ABOUT_USER: Final = re.compile(
+    r"说|通知|告诉|来电|我(?!的?(?:妈|爸|姐|哥|弟|妹|老|家|堂|表|舅|姑|姨|叔|伯|爷|奶|外|岳|公|婆|儿|女|孙|侄|对象|太太|媳|闺|同|室|朋|领导|师|邻))|\b(?:said|says|told|rang|wrote|me|us|i|i'm|we)\b"
+)
+_ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor"})
+_REPORTS: Final = re.compile(r"汇报|匯報|\breport(?:s|ing)? to\b|\bwork(?:s|ing)? for an? ")
+_SINGLE: Final = frozenset(topic.name for topic in TOPICS if topic.single)
+_MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
+
+
+_NEVER: Final = 2.0
+_OF_EXCEPTION: Final = 0.9
+_OF_ADDITION: Final = 0.92
+_OF_OTHER_TOPIC: Final = 0.9
+_OF_OTHER_THING: Final = 0.8
+# Places in the evidence of a pair.
+_MEASURED_ANEW: Final = 4
+_PARALLEL: Final = 6
+_ONLY_OF_OTHERS: Final = 7
+_NAMES_IT: Final = 11
+_NAMED_IN_IT: Final = 12
+_OTHER_TOPIC: Final = 14
+
+
+def message_evidence(folded: str) -> list[float]:
+    """What the words of a message say about a replacement, whatever the older fact is."""
+    found = (is_exception, is_wish, is_mistake, is_strong_change, ends, changes)
+    return [float(told(folded)) for told in found]
+
+
+def pair_evidence(
+    message: Compared, old: Compared, theirs: str, relation: SubjectRelation, *, newest: bool
+) -> list[float]:
+    """What speaks for and against that a message replaces an older fact, which is about `theirs`."""
+    said, told = message.topics.keys() - WEAK_TOPICS, old.topics.keys() - WEAK_TOPICS
+    found = (
+        *(same_subject(message, old, theirs, newest=newest), relation.apart),
+        *(_never_replaces(message, old), _leaves_alone(message, old)),
+        *(measured_anew(message, old), _same_measure(message, old)),
+        *(
+            relation.parallel,
+            relation.only_of_others,
+            relation.person_in_question,
+            relation.same_head,
+            relation.other_head,
+        ),
+        *(relation.names_it, relation.named_in_it, relation.person_in_both),
+        *(bool(said and told) and not said & told, bool(told) and not said, bool(said) and not told),
+    )
+    return [float(value) for value in found]
+
+
+def least_for(new: Compared, old: Compared, evidence: Sequence[float]) -> float:
+    """From which probability on a message may replace an older fact; above 1 where no probability is enough."""
+    if evidence[_PARALLEL] or (evidence[_ONLY_OF_OTHERS] and not evidence[_NAMES_IT] and not evidence[_NAMED_IN_IT]):
+        return _NEVER
+    if is_mistake(new.folded) or evidence[_MEASURED_ANEW]:
+        return 0.0
+    plain = is_strong_change(new.folded) or ends(new.folded) or changes(new.folded)
+    if (is_bygone(old.folded) and not is_bygone(new.folded)) or (adds(new.folded) and not plain and _several(new, old)):
+        return _NEVER
+    doubts = (
+        (is_exception(new.folded), _OF_EXCEPTION),
+        (_never_replaces(new, old), _OF_ADDITION),
+        (evidence[_OTHER_TOPIC], _OF_OTHER_TOPIC),
+        (_leaves_alone(new, old), _OF_OTHER_THING),
+    )
+    return max((least for doubted, least in doubts if doubted), default=0.0)
+
+
+def _never_replaces(new: Compared, old: Compared) -> bool:
+    """Whether a message hardly ever replaces such a fact: it ends another job, or may be one more of several."""
+    if is_bygone(old.folded) and not is_bygone(new.folded):
+        return True
+    # Who resigns leaves the job that there is, not the one that is to begin.
+    resigns = _RESIGNS.search(new.folded) is not None and _TO_START.search(old.folded) is not None
+    if resigns and not shared_words(new, old) - _ABOUT_WORK:
+        return True
+    # Of what people have several of, one more replaces none.
+    return _several(new, old) and _only_adds(new.folded)
+
+
+def _several(new: Compared, old: Compared) -> bool:
+    """Whether a fact is about something that people have several of."""
+    return "pet" in new.topics.keys() & old.topics.keys() or (bool(old.topics) and old.topics.keys() <= _MANY)
+
+
+def _leaves_alone(new: Compared, old: Compared) -> bool:
+    """Whether a message and an older fact are hardly about the same thing."""
+    if ends(new.folded) and not _names_the_same(new, old):
+        return True
+    if not _only_adds(new.folded):
+        return False
+    # That both name the same person or a plan says nothing about what is said of them.
+    shared = new.topics.keys() & old.topics.keys() - WEAK_TOPICS
+    return bool(old.topics.keys() - WEAK_TOPICS) and not shared and not _same_measure(new, old)
+
+
+def _names_the_same(new: Compared, old: Compared) -> bool:
+    """Whether an end may be that of an older fact: not where both are plainly about different things."""
+    told, said = old.topics.keys() - WEAK_TOPICS, new.topics.keys() - WEAK_TOPICS
+    return not told or not said or bool(told & said) or bool(shared_words(new, old)) or closest(new, old) >= _NEAR
+
+
+def _same_measure(new: Compared, old: Compared) -> bool:
+    """Whether both give a figure in the same unit: kilos, dollars, years."""
+    return bool(units_in(new.folded) & units_in(old.folded) - {"day", "hour"})
+
+
+def measured_anew(new: Compared, old: Compared) -> bool:
+    """Whether both say how heavy, tall or old somebody is: the newer figure is the one that holds."""
+    if age_in(new.folded) and age_in(old.folded):
+        named = any(mentions(new.folded, name) for name in names_in(old.text))
+        return named or subject_of(new.folded) == subject_of(old.folded)
+    attributes = _MEASURED & new.topics.keys() & old.topics.keys()
+    return bool(attributes) and _same_measure(new, old) and _MEASURES.search(new.folded) is not None
+
+
+def _only_adds(folded: str) -> bool:
+    """Whether a message may only add: it says nothing of a change, an end or a mistake."""
+    if is_mistake(folded) or is_strong_change(folded) or ends(folded):
+        return False
+    return adds(folded) or not changes(folded)
+
+
+def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool) -> bool:  # noqa: PLR0911
+    """Whether a message may be about the subject (`theirs`) of an older fact."""
+    folded = message.folded
+    if any(mentions(folded, name) for name in names_in(old.text)):
+        return True
+    if theirs != USER and any(mentions(old.folded, name) for name in names_in(message.text)):
+        return True
+    ours, bare = _subjects(folded)
+    if theirs in ours or any(theirs in kin and ours & kin for kin in _KIN):
+        return True
+    if theirs != USER and (mentions_subject(folded, theirs) or mentions(folded, theirs)):
+        return True
+    if theirs == USER and bare and ours <= _ROLES and message.gist.numbers and old.gist.numbers:
+        # "房东涨价，从这个月开始3600了": a new figure, and nobody who has it.
+        return True
+    if theirs == USER and (topics_of(bare).keys() & old.topics.keys() or any(word in bare for word in old.gist.terms)):
+        # A clause that names nobody, beside one about somebody else, speaks of what the user has said.
+        return True
+    if "" in ours and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
+        # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
+        return True
+    roles = ours & _ROLES
+    if (
+        theirs == USER
+        and roles
+        and (_REPORTS.search(old.folded) or any(mentions_subject(old.folded, r) for r in roles))
+    ):
+        # The other way round: "I report to Hendrik", "My manager is Folasade".
+        return True
+    if _PREGNANT.search(old.folded) and ends_pregnancy(folded):
+        return True
+    if theirs in _ROLES and ours <= {USER, ""} and names_in(old.text):
+        # Who holds a role is said of the user as well: "My manager is Colm", "I report to Sunita".
+        return True
+    if re.search(r"[他她佢]|\b(?:he|she|her|him|they)\b", folded):
+        # He or she is whoever the message names.
+        return not ours - {USER, ""} and (theirs != USER or newest)
+    return newest and theirs != USER and "" in ours
+
+
+def _mentions_any(folded: str, subjects: AbstractSet[str]) -> bool:
+    return any(mentions_subject(folded, subject) for subject in subjects)
+
+
+def _subjects(folded: str) -> tuple[set[str], str]:
+    """Whom the clauses of a message are about, and those clauses that do not say; empty text where none does."""
+    found: set[str] = set()
+    bare: list[str] = []
+    for clause in (part.strip() for part in re.split(r"[，,；;。.!！?？]\s*", folded)):
+        subject = subject_of(clause)
+        if not clause or (found and PRONOUN.search(clause)):
+            # He, she or it is whoever was named before.
+            continue
+        if subject == USER and not starts_with_subject(clause):
+            bare.append(clause)
+            continue
+        found.add(subject)
+        if subject != USER and _ABOUT_USER.search(clause):
+            # 老师说…, "the surgery rang to say", 把我接来了: it may be about the user as well.
+            found.add(USER)
+    return found or {"", USER}, "，".join(bare)
