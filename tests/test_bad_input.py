@@ -292,6 +292,7 @@ CALLS: dict[str, dict[str, Call]] = {
     "trust": {"store_many": lambda memory, value: memory.store_many([], trust=value)},
     "keys": {"known_keys": lambda memory, value: memory.known_keys(value)},
     "texts": {"similarities": lambda memory, value: memory.similarities(value, ids=[])},
+    "session_ids": {"forgotten_sessions": lambda memory, value: memory.forgotten_sessions(value)},
     "ids": {"similarities": lambda memory, value: memory.similarities(["text"], ids=value)},
     "sort": {"list": lambda memory, value: memory.list(sort=value)},
     "cursor": {"list": lambda memory, value: memory.list(cursor=value)},
@@ -477,6 +478,7 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
         ([5], ["int"]),
         (["x"] * 257, ["257"]),
     ],
+    "session_ids": [("a", ["list of ids", "str"]), (5, ["int"])],
     "ids": [("a", ["list of texts", "str"]), (5, ["int"]), ([""], ["empty"]), ([5], ["int"])],
     "sort": [("size", ["size", "created, event, key"]), (None, ["None"]), (5, ["5"])],
     "cursor": [
@@ -574,7 +576,17 @@ def test_a_bad_value_is_refused_and_nothing_is_changed(
 
 def test_every_argument_of_every_method_is_tried() -> None:
     """A new argument or method has no place until its bad values are listed here."""
-    any_value = {"descending", "dry_run", "duplicates", "erase", "highlights", "progress", "skip_bad_rows", "update"}
+    any_value = {
+        "descending",
+        "dry_run",
+        "duplicates",
+        "erase",
+        "facts",
+        "highlights",
+        "progress",
+        "skip_bad_rows",
+        "update",
+    }
     singular = {"memory_types": "memory_type", "domains": "domain"}
     for name, method in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction):
         if name.startswith("_"):

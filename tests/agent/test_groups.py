@@ -75,3 +75,28 @@ def test_the_kind_of_a_session_is_recorded_behind_half_a_line_of_a_killed_proces
         memory.chat("three").flush()
         [note] = memory.notes.take_candidates().written
         assert note.path.startswith("memory/shared/")
+
+
+def test_what_one_member_says_of_themselves_replaces_nothing_of_another(memory: AgentMemory) -> None:
+    family = memory.agent("family", kind="group")
+    said = [
+        ("anna", "我住在苏州"),
+        ("bob", "我住在南京"),
+        ("anna", "I am allergic to nuts"),
+        ("bob", "I am allergic to milk"),
+        ("anna", "I was born in Leeds"),
+        ("bob", "I was born in Leeds"),
+        ("anna", "我搬到北京了"),
+    ]
+    for name, text in said:
+        family.begin(text, name=name).finish("ok")
+    memory.run_jobs()
+    facts = memory.list(memory_types="fact", scope="group:family")
+    assert sorted((fact.source.name, fact.content) for fact in facts) == sorted(
+        (name, text) for name, text in said if text != "我住在苏州"
+    )
+    assert memory.longterm.conflicts("group:family") == []
+    [replaced] = memory.longterm.superseded("group:family")
+    assert (replaced.entry.source.name, replaced.entry.content) == ("anna", "我住在苏州")
+    shown = memory.longterm.get_memory_context_for_prompt("group:family", "Who is allergic to milk?")
+    assert "said by: bob] I am allergic to milk" in shown

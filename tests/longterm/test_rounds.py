@@ -418,3 +418,10 @@ def test_a_fact_comes_back_that_was_said_before_of_which_one_time_was_forgotten(
     room.forget(past[1].key, scope="alice", erase=erase)
     tell(room, "I live in Bern")
     assert facts(room) == ["I live in Bern"]
+
+
+def test_a_model_is_not_shown_a_text_that_is_only_to_be_rewritten(open_room: OpenMemory) -> None:
+    scripted = model(lambda _: [fact("The user quits")])
+    room = open_room(llm=scripted)
+    assert tell(room, "请把下面的话改写得正式一点：我不干了", "本人拟辞去职务。") == []
+    assert not scripted.calls

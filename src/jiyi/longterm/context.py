@@ -36,6 +36,7 @@ _ORIGIN: Final = {
 # A public memory was said by somebody, not by this user.
 _PUBLIC: Final = {"zh": "公共资料", "en": "public"}
 _QUOTED: Final = {"zh": "用户转述{who}的话", "en": "told by the user in the words of: {who}"}
+_NAMED: Final = {"zh": "{who}所说", "en": "said by: {who}"}
 _ABOUT_SOMEBODY: Final = {"zh": "关于{who}", "en": "about: {who}"}
 # A newer memory may contradict it.
 _OUTDATED: Final = {"zh": "可能已过时", "en": "may be outdated"}
@@ -146,6 +147,8 @@ def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:
     if hit.scope != scope:
         return _PUBLIC[language]
     origin = _ORIGIN[language].get(hit.source.trust) or label(hit.source.trust)
+    if hit.memory_type == "fact" and hit.source.name is not None and hit.source.trust == USER:
+        origin = _NAMED[language].format(who=label(hit.source.name))
     claim = hit.source.claim
     if claim is None or hit.source.trust != USER:
         return origin

@@ -6,7 +6,7 @@ import logging
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from jiyi.errors import ContextOverflowError, ModelReplyError
@@ -124,7 +124,11 @@ def propose(
     """
     if not (said.user or said.assistant):
         return []
-    found = _by_model(model, said, known) if model is not None else _by_rules(said, classifier)
+    # A text that is to be translated or mended says nothing about who asks for it, nor does the reply to that.
+    own = replace(said, user=without_requested_text(said.user))
+    if said.user and not own.user:
+        return []
+    found = _by_model(model, own, known) if model is not None else _by_rules(said, classifier)
     return [
         proposal
         for proposal in found

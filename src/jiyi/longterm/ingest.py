@@ -27,10 +27,11 @@ from jiyi.longterm.vetoes import forbids
 from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import USER, Claim
 from jiyi.model.domain import SUBSTANTIAL
-from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.entry import MAX_NAME, MemoryEntry, Source
 from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, imported_from
+from jiyi.model.storable import storable
 from jiyi.ports import Amendment
 from jiyi.ports.longterm import MessagesDeletedError
 from jiyi.recall.request import Request
@@ -93,6 +94,13 @@ class _Work:
     messages: Sequence[tuple[str, Message, datetime]]
     maker: str
 
+    @property
+    def speaker(self) -> str | None:
+        """The name of whoever spoke, where the messages have one; of several people nobody's."""
+        said = (message.name or "" for _, message, _ in self.messages if message.role == "user")
+        names = {storable(str(name)).strip()[:MAX_NAME] for name in said}
+        return (names.pop() or None) if len(names) == 1 else None
+
 
 class FactIngestor:
     """Decides about the proposals of a round and stores the result in one transaction."""
@@ -114,9 +122,10 @@ class FactIngestor:
             return self._deps.store.commit(scope, (), actor=self._deps.actor, finished=job)
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
         model = self._deps.models.scorer
-        shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
-        proposals = propose(model, said, [entry.content for entry in shown], self._classifier)
         work = _Work(scope, conversation_id, said, messages, made_by(model))
+        shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
+        shown = [entry for entry in shown if entry.source.name == work.speaker]
+        proposals = propose(model, said, [entry.content for entry in shown], self._classifier)
         proposals = [self._with_antecedent(scope, proposal) for proposal in proposals]
         decision = self._decide(work, proposals, shown)
         if model is None and said.user:
@@ -192,6 +201,8 @@ class FactIngestor:
             if any(is_known(new, gist(entry.content, analyzer)) for entry in decision.entries):
                 continue
             old = self._similar(work.scope, proposal.text, _CANDIDATES)
+            # What somebody else says of themselves is neither known by it nor replaced.
+            old = [entry for entry in old if entry.source.name == work.speaker]
             likeness = self._likeness(proposal.text, [entry.content for entry in old])
             pairs = [
                 Known(entry, gist(entry.content, analyzer), like) for entry, like in zip(old, likeness, strict=True)
@@ -228,7 +239,7 @@ class FactIngestor:
         found = {fact.id for fact in facts}
         facts += [fact for fact in self._similar(work.scope, work.said.user, _CANDIDATES) if fact.id not in found]
         # Only facts of this room are replaced: a message that would end anything else is not kept for that.
-        facts = [fact for fact in facts if _may_be_replaced(fact, work.scope)]
+        facts = [fact for fact in facts if _may_be_replaced(fact, work.scope) and fact.source.name == work.speaker]
         if not facts:
             return
         olds = [Known(fact, gist(fact.content, analyzer)) for fact in facts]
@@ -279,6 +290,7 @@ class FactIngestor:
         replaceable = (
             not only_asks(entry.content)
             and _may_be_replaced(old, entry.scope)
+            and old.source.name == entry.source.name
             and old.event_time <= entry.event_time
             and old.id != entry.id
             and old.id not in decision.replaced
@@ -309,7 +321,7 @@ class FactIngestor:
 
     def _residue(self, old: MemoryEntry, text: str, new: MemoryEntry) -> MemoryEntry | None:
         """What an older fact says besides the replaced claim, as a fact of its own, as old as the older one."""
-        key = self._free_key(old.scope, text)
+        key = self._free_key(old.scope, text, old.source.name)
         if key is None:
             return None
         return replace(
@@ -325,9 +337,9 @@ class FactIngestor:
             version=1,
         )
 
-    def _free_key(self, scope: str, text: str) -> str | None:
-        """A key for a fact; `None` when it is known under its key and active."""
-        key = fact_key(text)
+    def _free_key(self, scope: str, text: str, speaker: str | None) -> str | None:
+        """A key for a fact of this speaker; `None` when it is known under its key and active."""
+        key = fact_key(text if speaker is None else f"{speaker}: {text}")
         names = [key, *(f"{key}x{number}" for number in range(2, 50))]
         taken = self._deps.store.by_keys(scope, names)
         if any(entry.is_active for entry in taken.values()):
@@ -337,7 +349,8 @@ class FactIngestor:
         return next((name for name in names if name not in taken), f"{key}x{new_id()}")
 
     def _entry(self, work: _Work, proposal: Proposal, *, by_user: bool) -> MemoryEntry | None:
-        key = self._free_key(work.scope, proposal.text)
+        speaker = work.speaker if by_user else None
+        key = self._free_key(work.scope, proposal.text, speaker)
         if key is None:
             return None
         now = self._deps.now()
@@ -359,6 +372,7 @@ class FactIngestor:
                 trust,
                 tuple(message_id for message_id, _, _ in work.messages),
                 read_claim(proposal.text, by_user=by_user),
+                name=speaker,
             ),
             # Work that was done late is still about when it was said.
             occurred_at=said_at if now - said_at > _LATE else None,

@@ -43,7 +43,7 @@ class Source:
     claim: Claim | None = None
     """Of a fact of the long-term room: subject, attribute, value and so on."""
     name: str | None = None
-    """Of a message: the name of who said it, if it has one."""
+    """Of a message, and of a fact that was made of it: the name of who said it, if it has one."""
     role: str | None = None
     """Of an imported message: who said it, `user` or `assistant`. Otherwise the trust tells it."""
 
