@@ -123,3 +123,27 @@ def test_a_difference_leaves_the_figure_and_marks_it_as_doubtful(room: AgentMemo
 def test_a_promise_is_kept_with_its_condition(room: AgentMemory, said: str) -> None:
     told(room, said)
     assert [fact.content for fact in room.list(scope="alice", memory_types=["fact"])] == [said]
+
+
+@pytest.mark.parametrize("request_", ["忘掉我住在成都。", "Please forget my phone number.", "请把我的电话忘掉"])
+def test_a_request_to_forget_is_not_kept_as_a_fact(room: AgentMemory, request_: str) -> None:
+    told(room, request_)
+    assert room.list(scope="alice", memory_types=["fact"]) == []
+
+
+def test_a_request_to_forget_leaves_what_it_names_and_adds_nothing(room: AgentMemory) -> None:
+    told(room, "我住在成都。", "忘掉我住在成都。")
+    assert [fact.content for fact in room.list(scope="alice", memory_types=["fact"])] == ["我住在成都。"]
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "def f(x):\n    # I prefer tabs\n    return x*2\nTraceback: my name is foo",
+        "2026-08-01 12:00:00 INFO my name is foo\n2026-08-01 12:00:01 ERROR I live in Rome",
+        "ValueError: my name is foo",
+    ],
+)
+def test_pasted_code_and_logs_state_nothing_about_the_user(room: AgentMemory, pasted: str) -> None:
+    told(room, f"{pasted}\nI work at Acme.")
+    assert [fact.content for fact in room.list(scope="alice", memory_types=["fact"])] == ["I work at Acme."]

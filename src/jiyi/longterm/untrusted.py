@@ -7,7 +7,9 @@ from typing import Final
 
 from jiyi.model.storable import storable
 from jiyi.text import fold, sentences
+from jiyi.text.forget_requests import without_forget_requests
 from jiyi.text.off_record import without_off_record
+from jiyi.text.pasted_output import without_pasted_output
 
 MAX_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""
@@ -29,8 +31,8 @@ _STEERING: Final = re.compile(
 )
 _TAKEN_BACK: Final = re.compile(
     r"^(?:please )?(?:ignore|disregard|forget|scrap) (?:the above|what i (?:said|wrote)|the previous one)"
-    r" (?:about|regarding|on|for) [^:,.;\n]{1,40}[:,.;] *"
-    r"|^(?:忽略|不要理会|忘掉)(?:上面|之前|刚才)(?:说的|关于)(?P<about>[^：:，,。\n]{1,12}?)的?[：:，,。]",
+    r" (?:about|regarding|on|for) [^:,.;\n]{1,40}[:,.;] *(?=\w)"
+    r"|^(?:忽略|不要理会|忘掉)(?:上面|之前|刚才)(?:说的|关于)(?P<about>[^：:，,。\n]{1,12}?)的?[：:，,。](?=\w)",
     re.IGNORECASE,
 )
 """Before the right value: "ignore the above about the TTL: it should be 30 minutes"."""
@@ -47,13 +49,13 @@ def readable(text: str) -> str:
 def looked_at(text: str) -> str:
     """The part of a message that is looked at for facts: not all of a very long one, and nothing that steers.
 
-    Nor what somebody asks not to keep.
+    Nor what somebody asks not to keep or to forget, nor pasted code and logs.
     """
     clean = readable(text)
     if len(clean) > MAX_LOOKED_AT:
         half = MAX_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
-    clean = _TAKEN_BACK.sub(_correcting, without_off_record(clean))
+    clean = _TAKEN_BACK.sub(_correcting, without_forget_requests(without_off_record(without_pasted_output(clean))))
     if not _STEERING.search(fold(clean)):
         return clean
     return "\n".join(sentence for sentence in sentences(clean) if not is_steering(sentence))
