@@ -31,6 +31,42 @@ MAY_BE_THE_SAME = [
     ("我跟小李住", "小李搬走了"),
 ]
 
+NO_CHANGE = [
+    ("晓晓生日是10月19号。", "明天给晓晓过生日，蛋糕订在元祖。"),
+    ("Tom's birthday is on 19 October.", "We're celebrating Tom's birthday tomorrow, the cake is from Betty's."),
+    ("我妈住在无锡。", "我妈明年想搬来苏州跟我们住。"),
+    ("My mum lives in Leeds.", "My mum would like to move to London next year."),
+    ("如果诗雨考到八级，我就给她买一架三角钢琴。", "我换工作了，从思必驰跳到了同程，做产品总监。"),
+    ("我妈骨折了，现在在无锡二院住院。", "国庆原本要去黄山，现在取消了，要去无锡陪我妈。"),
+    ("我一般晚上十一点半睡觉，早上六点半起。", "以后回答我都简短一点，别啰嗦。"),
+    ("我的手机号是13800001111。", "以后别给我打电话，发短信就行。"),
+    ("Please answer in British English.", "Keep answers under 100 words."),
+    ("我们的结婚纪念日是11月20号。", "提醒我明年1月15号交个税。"),
+    ("提醒我周五交房租。", "提醒我周六给妈妈打电话。"),
+    ("Remind me to call mom on Saturday.", "Remind me to pay rent on Friday."),
+    ("Remind me to rotate the AWS keys on August 1.", "The on-call rotation is me, Marcus, Dana, starting August 3."),
+    ("I'm on the family plan.", "Please cancel my subscription for the sugar-free food."),
+    ("We have 40 seats.", "We need 15 more seats."),
+    ("我们有40个座位。", "还需要15个。"),
+    ("我住在苏州。", "我下周去北京出差，住希尔顿。"),
+    ("I live in Leeds.", "I'm going to Paris for a conference next week, staying at the Hilton."),
+]
+CHANGES = [
+    ("我住在苏州。", "我搬到南京了。"),
+    ("My rent is 1200 euros.", "My rent went up to 1300."),
+    ("房租3000。", "房租涨到3200了。"),
+    ("Remind me to call mom on Saturday.", "Remind me to call mom on Sunday instead."),
+    ("提醒我周五交房租。", "不用提醒我交房租了。"),
+    ("Please answer in English.", "From now on answer in French."),
+    ("I'm on the family plan.", "I cancelled the family plan."),
+    ("My birthday party is on Friday.", "The birthday party is moved to Saturday."),
+    ("I'm planning to move to London next year.", "I'd like to move to Leeds next year."),
+]
+ONE_OF_SEVERAL = [
+    ("I have two dogs, Rex and Luna.", "Rex died.", "Luna"),
+    ("我养了两只猫，花花和豆豆。", "花花去世了。", "豆豆"),
+]
+
 
 def told(room: AgentMemory, *messages: str) -> None:
     for text in messages:
@@ -54,3 +90,36 @@ def test_whose_diagnosis_it_is_stays_with_the_diagnosis(room: AgentMemory) -> No
     (fact,) = room.list(scope="alice", memory_types=["fact"])
     assert "Ben" in fact.content
     assert "milk protein" in fact.content
+
+
+@pytest.mark.parametrize(("known", "said"), NO_CHANGE)
+def test_what_is_no_change_neither_replaces_nor_contradicts(room: AgentMemory, known: str, said: str) -> None:
+    told(room, known, said)
+    assert room.longterm.superseded("alice") == []
+    assert room.longterm.conflicts("alice") == []
+
+
+@pytest.mark.parametrize(("known", "said"), CHANGES)
+def test_a_change_is_not_forbidden(known: str, said: str) -> None:
+    assert not forbids(said, known)
+
+
+@pytest.mark.parametrize(("known", "said", "left"), ONE_OF_SEVERAL)
+def test_the_death_of_one_leaves_the_other(room: AgentMemory, known: str, said: str, left: str) -> None:
+    told(room, known, said)
+    assert any(left in fact.content for fact in room.list(scope="alice", memory_types=["fact"]))
+
+
+def test_a_difference_leaves_the_figure_and_marks_it_as_doubtful(room: AgentMemory) -> None:
+    told(room, "My rent is 1200 euros.", "My rent went up by 100.")
+    assert room.longterm.superseded("alice") == []
+    (conflict,) = room.longterm.conflicts("alice")
+    assert "1200" in conflict.older.content
+
+
+@pytest.mark.parametrize(
+    "said", ["如果诗雨考到八级，我就给她买一架三角钢琴。", "If Tom passes the exam, I'll buy him a car."]
+)
+def test_a_promise_is_kept_with_its_condition(room: AgentMemory, said: str) -> None:
+    told(room, said)
+    assert [fact.content for fact in room.list(scope="alice", memory_types=["fact"])] == [said]

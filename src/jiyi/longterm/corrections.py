@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist
-from jiyi.longterm.endings import ended, left_of_ended, subject_of_fact
+from jiyi.longterm.endings import ended, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.pair_evidence import least_for, message_evidence, pair_evidence, same_subject
 from jiyi.longterm.replacement import Compared, only_describes
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
-from jiyi.longterm.vetoes import forbidden, forbids
+from jiyi.longterm.vetoes import forbidden, forbids, only_differs
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
@@ -115,6 +115,11 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         for value, text, found, bars in zip(
             model.replaces(new, texts, evidence, message_evidence(folded)), texts, evidence, barred, strict=True
         )
+    ]
+    differs = only_differs(message)
+    values = [
+        min(value, _UNSURE) if differs or one_of_several(message, text.text) else value
+        for value, text in zip(values, texts, strict=True)
     ]
     said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
     enough = SAID if said else CERTAIN

@@ -26,6 +26,13 @@ _WEDDING: Final = re.compile(
 )
 _HAVING: Final = re.compile(r"(?:I|We)(?:'ve| have)(?: got)? |我们?(?:家里?)?(?:养了|养着|养|有)")
 _COUNTED: Final = re.compile(r"(我们?)?(?=(?:an?|one|two|three|\d+) |[一两二三四五])")
+_TOGETHER_NAMED: Final = re.compile(
+    r"\b[A-Z][a-z]+(?:(?:,| and|, and| &) [A-Z][a-z]+\b)+"
+    r"|(?:(?<=[，叫是：])|(?<=分别叫))[\u3400-\u9fff]{2,3}?(?:[、和跟与](?![一两二三四几])[\u3400-\u9fff]{2})+"
+)
+_NAME: Final = re.compile(
+    r"[A-Z][a-z]+|(?<![\u3400-\u9fff])[\u3400-\u9fff]{2,3}?(?=[、和跟与])|(?<=[、和跟与])[\u3400-\u9fff]{2}"
+)
 _TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 
 
@@ -36,7 +43,11 @@ def ended(message: str, facts: Sequence[MemoryEntry]) -> tuple[list[int], str]:
     if dead:
         # Only the clause that says so tells who it was.
         folded = next((clause for clause in map(fold, clauses_of(message)) if ends_life(clause)), folded)
-    gone = [place for place, fact in enumerate(facts) if _is_gone(folded, fact, dead=dead)]
+    gone = [
+        place
+        for place, fact in enumerate(facts)
+        if _is_gone(folded, fact, dead=dead) and not one_of_several(message, fact.content)
+    ]
     if not gone and dead:
         # "The cat died": only where there is no doubt which one is meant.
         gone = [place for place, fact in enumerate(facts) if _same_animal(folded, fact)]
@@ -67,6 +78,18 @@ def left_of_ended(message: str, fact: str) -> str:
     counted = _COUNTED.match(left)
     # One more of a list: (I have a cat named Tom and) a dog named Rex.
     return f"{having[0]}{left[counted.end() :]}" if having is not None and counted is not None else left
+
+
+def one_of_several(message: str, fact: str) -> bool:
+    """Whether a fact names several together, and a message says of one of them that it has died.
+
+    "Rex died" says nothing of Luna in "I have two dogs, Rex and Luna".
+    """
+    folded = fold(message)
+    if not ends_life(folded):
+        return False
+    groups = [_NAME.findall(match[0]) for match in _TOGETHER_NAMED.finditer(fact)]
+    return any(len({mentions(folded, name) for name in group}) > 1 for group in groups)
 
 
 def subject_of_fact(fact: MemoryEntry) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jiyi.text.no_change import leaves_alone, only_differs
 from jiyi.text.persons import about_other_persons, persons_of
+from jiyi.text.requests import asks_something_else
 
-__all__ = ["forbidden", "forbids"]
+__all__ = ["forbidden", "forbids", "only_differs"]
 
 
 def forbids(message: str, fact: str) -> bool:
@@ -17,4 +19,7 @@ def forbids(message: str, fact: str) -> bool:
 def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
     """Of each fact whether a message surely neither replaces nor contradicts it."""
     persons = persons_of(message)
-    return [about_other_persons(message, fact, persons) for fact in facts]
+    return [
+        about_other_persons(message, fact, persons) or leaves_alone(message, fact) or asks_something_else(message, fact)
+        for fact in facts
+    ]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from jiyi.text.bound_clauses import is_bound
 from jiyi.text.normalize import fold
 from jiyi.text.phrases_en import predicate_en, read_en
 from jiyi.text.phrases_zh import predicate_zh, read_zh
@@ -238,7 +239,7 @@ def _parts(sentence: str) -> list[str]:
         return [sentence]
     groups: list[list[str]] = []
     topics: set[str] = set()
-    subject = ""
+    subject = before = ""
     for clause in clauses:
         folded = fold(_JOINER.sub("", clause).strip())
         own = set(topics_of(folded))
@@ -255,6 +256,7 @@ def _parts(sentence: str) -> list[str]:
             and not follows
             and not _DEPENDENT.search(folded)
             and not PRONOUN.search(folded)
+            and not is_bound(before, clause)
             and not _only_names(groups[-1], topics)
             and not (topics & _WHO and not starts_with_subject(folded) and len(folded) <= _SHORT[folded.isascii()])
             and (
@@ -270,6 +272,7 @@ def _parts(sentence: str) -> list[str]:
             groups[-1].append(clause)
             topics = topics | own
             subject = subject or who
+        before = clause
     return _joined(groups) if len(groups) > 1 else [sentence]
 
 

@@ -1,0 +1,139 @@
+"""Messages that change nothing of what they touch: wishes, conditions, additions, celebrations, stays and visits.
+
+`leaves_alone` tells whether a message of one of these kinds surely says nothing against a fact; `only_differs` whether
+it tells by how much something has changed, and not to what: the older figure is doubtful then, and not replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from jiyi.text.bound_clauses import MOVES, TRIP
+from jiyi.text.change_words import changes, ends, is_mistake
+from jiyi.text.claims import clauses_of
+from jiyi.text.content_words import share_content
+from jiyi.text.normalize import fold
+
+__all__ = ["is_conditional", "leaves_alone", "only_differs"]
+
+# What somebody would like later is not so yet.
+_LATER: Final = re.compile(
+    r"明年|后年|将来|过[几两三]年|下半年|有机会|哪天|总有一天|退休[后了]|毕业[后了]|等.{1,8}[后了]"
+    r"|\b(?:next year|in the future|one day|some ?day|eventually|in a (?:few|couple of) years"
+    r"|(?:when|once|after) .{1,20}(?:retires?|graduates?|grown up))\b"
+)
+_WANTS: Final = re.compile(
+    r"(?<!不)想(?!起|到|法|念)|打算|计划|希望|盼着|考虑"
+    r"|\b(?:would (?:like|love)|'d (?:like|love)|wants?|hop(?:es?|ing)|plans?|planning|thinking (?:of|about)|dream\w*) "
+)
+_CONDITION: Final = re.compile(
+    r"^(?:如果|要是|假如|假若|倘若|万一|只要|除非).{1,24}?[，, ].{0,12}?(?:就|会|再|才)"
+    r"|^(?:如果|要是|假如|万一|只要).{1,14}我?(?:就|会|才)"
+    r"|^(?:if|unless|once) .{1,60}?(?:,| then\b).{0,12}?(?:'ll|'d|\bwill|\bwould|\bgoing to)\b"
+    r"|(?:'ll|'d|\bwill|\bwould)\b .{1,60}\b(?:if|unless|as long as)\b "
+)
+# How many more, not how many.
+_MORE: Final = re.compile(
+    r"(?:还|再|另外|额外)(?:需要?|要|想要|订|加|来|买|差|缺|添|招|多要)(?:了|个)?\s*[\d一二两三四五六七八九十百]+"
+    r"|多[要订买加招来]\s*[\d一二两三四五六七八九十百]+"
+    r"|\b(?:\d+|two|three|four|five|six|ten|a few|some) (?:more|extra|additional)\b"
+    r"|\b(?:another|an extra) (?:\d+|two|three|four|five|six|ten|few)\b"
+)
+_BY: Final = re.compile(
+    r"(?:涨|升|降|跌|减|加|瘦|胖|长|缩短|延长|贵|便宜)了\s*[\d一二两三四五六七八九十百千半]+"
+    r"|\b(?:went|gone|goes|going|put) (?:up|down) (?:by )?(?:£|\$|€)?\d[\d.,]*%?(?! ?(?:a|per|each))"
+    r"|\b(?:up|down|raised|cut|increased|decreased|reduced|dropped|rose|fell|grew|shrank) by (?:£|\$|€)?\d"
+    r"|\b(?:lost|gained|put on|grew) (?:about )?\d[\d.,]* ?(?:kg|kilos?|pounds?|lbs?|cm|inch\w*|stone)\b"
+)
+_TOTAL: Final = re.compile(
+    r"到|至|现在|变成|总共|一共|共\d|\b(?:now|to|at) (?:£|\$|€)?\d|\b(?:total|altogether|makes it|so it's|from \d)"
+)
+_BIRTHDAY: Final = re.compile(r"生日|周岁|\bbirthday|\banniversary|纪念日")
+_CELEBRATES: Final = re.compile(
+    r"过(?:\d+岁|个|大)?生日|庆生|庆祝|生日(?:蛋糕|会|派对|聚会|礼物|宴|餐|快乐)|过.{0,6}纪念日"
+    r"|\bcelebrat\w+|\bbirthday (?:party|cake|present|presents|gift|dinner|lunch|do|bash|surprise|treat)"
+)
+_STAYS: Final = re.compile(
+    r"住(?:在|进|的是)?.{0,10}|酒店|宾馆|民宿|旅馆|青旅"
+    r"|\b(?:stay(?:ing|s|ed)?|hotel|hilton|marriott|airbnb|hostel|b&b|booked)\b"
+)
+_HOME: Final = re.compile(r"住|家在|定居|租|\b(?:live[sd]?|living|based|home|flat|house|rent(?:ing)?)\b")
+_VISITS: Final = re.compile(
+    r"去.{0,8}(?:陪|看望?|探望?|照顾|接)(?:一?下)?(?:我|咱|他|她|老|爷|奶|外|爸|妈)|回.{0,6}看.{0,3}(?:爸|妈|爷|奶|父|母)"
+    r"|\b(?:to (?:visit|see|look after|stay with|be with|pick up)|visiting) (?:my|our|his|her|[a-z]+)\b"
+)
+
+
+def leaves_alone(message: str, fact: str) -> bool:
+    """Whether a message is of a kind that changes nothing of a fact."""
+    said, known = fold(message), fold(fact)
+    if is_mistake(said):
+        return False
+    return (
+        (_only_wishes(message) and not _WANTS.search(known))
+        or _by_condition(said, known)
+        or _celebrates(said, known)
+        or _stays_on_trip(said, known)
+        or _only_visits(message, fact)
+        or (_MORE.search(said) is not None and _MORE.search(known) is None and not _tells_total(said))
+    )
+
+
+def only_differs(message: str) -> bool:
+    """Whether a message tells by how much something has changed, and not to what: "went up by 100"."""
+    said = fold(message)
+    return _BY.search(said) is not None and not _tells_total(_BY.sub(" ", said))
+
+
+def is_conditional(text: str) -> bool:
+    """Whether a text says what follows if something happens."""
+    return any(_CONDITION.search(fold(sentence)) for sentence in re.split(r"(?<=[.!?。！？])\s*", text) if sentence)
+
+
+def _tells_total(said: str) -> bool:
+    return _TOTAL.search(said) is not None
+
+
+def _only_wishes(message: str) -> bool:
+    """Whether all that a message says of a change is that somebody would like it later."""
+    clauses = [fold(clause) for clause in clauses_of(message)]
+    wishes = [_WANTS.search(clause) is not None and _LATER.search(clause) is not None for clause in clauses]
+    return any(wishes) and not any(
+        (changes(clause) or ends(clause)) and not wish for clause, wish in zip(clauses, wishes, strict=True)
+    )
+
+
+def _by_condition(said: str, known: str) -> bool:
+    """Whether one of the two holds only under a condition, which the other says nothing of."""
+    if is_conditional(said):
+        return not is_conditional(known)
+    return is_conditional(known) and not ends(said) and not (changes(said) and share_content(said, known))
+
+
+def _celebrates(said: str, known: str) -> bool:
+    return (
+        _CELEBRATES.search(said) is not None
+        and _BIRTHDAY.search(known) is not None
+        and _CELEBRATES.search(known) is None
+    )
+
+
+def _stays_on_trip(said: str, known: str) -> bool:
+    return (
+        TRIP.search(said) is not None
+        and _STAYS.search(said) is not None
+        and MOVES.search(said) is None
+        and _HOME.search(known) is not None
+        and TRIP.search(known) is None
+    )
+
+
+def _only_visits(message: str, fact: str) -> bool:
+    """Whether a message tells of the person of a fact only that somebody visits them."""
+    clauses = clauses_of(message)
+    visits = [clause for clause in clauses if _VISITS.search(fold(clause))]
+    if not visits or _VISITS.search(fold(fact)):
+        return False
+    rest = "，".join(clause for clause in clauses if clause not in visits)
+    return not share_content(rest, fact)
