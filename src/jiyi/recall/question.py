@@ -81,7 +81,7 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         telling, pairs = without_interrogatives(text, words, bigrams)
         # A question of nothing but such words is looked for as it is.
         words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
-    return Question(text, words, bigrams, tuple(dates), answer_terms(text), asked_attributes(text))
+    return Question(text, words, bigrams, tuple(dates), answer_terms(text), () if dates else asked_attributes(text))
 
 
 def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer, common_share: float) -> str:
