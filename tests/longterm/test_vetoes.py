@@ -16,6 +16,7 @@ OTHER_PERSONS = [
     ("我晚上一般十点半睡", "乐乐晚上九点睡"),
     ("诗远乳糖不耐受。", "诗雨的芒果过敏复查了，医生说已经不过敏了，可以吃。"),
     ("我住在南京", "小李搬到苏州了"),
+    ("我在华为上班。", "志强跳槽去了腾讯。"),
 ]
 MAY_BE_THE_SAME = [
     ("My manager is Colm", "Jo is my manager now"),
@@ -48,6 +49,7 @@ NO_CHANGE = [
     ("I'm on the family plan.", "Please cancel my subscription for the sugar-free food."),
     ("We have 40 seats.", "We need 15 more seats."),
     ("我们有40个座位。", "还需要15个。"),
+    ("We decided to upgrade to PostgreSQL 16.", "We dropped Redis, sessions are stored in Postgres now."),
     ("我住在苏州。", "我下周去北京出差，住希尔顿。"),
     ("I live in Leeds.", "I'm going to Paris for a conference next week, staying at the Hilton."),
 ]
@@ -60,6 +62,8 @@ CHANGES = [
     ("Please answer in English.", "From now on answer in French."),
     ("I'm on the family plan.", "I cancelled the family plan."),
     ("My birthday party is on Friday.", "The birthday party is moved to Saturday."),
+    ("We use Redis for sessions", "We dropped Redis, sessions are stored in Postgres now."),
+    ("We use Trello", "We dropped Jira, we use Linear now"),
     ("I'm planning to move to London next year.", "I'd like to move to Leeds next year."),
 ]
 ONE_OF_SEVERAL = [

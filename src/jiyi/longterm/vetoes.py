@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jiyi.text.ended_things import ends_something_else
 from jiyi.text.no_change import leaves_alone, only_differs
 from jiyi.text.persons import about_other_persons, persons_of
 from jiyi.text.requests import asks_something_else
@@ -20,6 +21,9 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
     """Of each fact whether a message surely neither replaces nor contradicts it."""
     persons = persons_of(message)
     return [
-        about_other_persons(message, fact, persons) or leaves_alone(message, fact) or asks_something_else(message, fact)
+        about_other_persons(message, fact, persons)
+        or leaves_alone(message, fact)
+        or asks_something_else(message, fact)
+        or ends_something_else(message, fact)
         for fact in facts
     ]
