@@ -50,6 +50,10 @@ NO_CHANGE = [
     ("We have 40 seats.", "We need 15 more seats."),
     ("我们有40个座位。", "还需要15个。"),
     ("We decided to upgrade to PostgreSQL 16.", "We dropped Redis, sessions are stored in Postgres now."),
+    ("I speak Polish.", "My Italian is getting decent now, I can order dinner."),
+    ("I volunteer at the food bank on Mondays.", "I've joined the lifeboat crew, training is on Thursdays."),
+    ("I've read all of Austen.", "Just finished Middlemarch, loved it."),
+    ("I go to yoga on Mondays.", "I've signed up for spin class on Wednesdays."),
     ("我住在苏州。", "我下周去北京出差，住希尔顿。"),
     ("I live in Leeds.", "I'm going to Paris for a conference next week, staying at the Hilton."),
 ]
@@ -63,6 +67,8 @@ CHANGES = [
     ("I'm on the family plan.", "I cancelled the family plan."),
     ("My birthday party is on Friday.", "The birthday party is moved to Saturday."),
     ("We use Redis for sessions", "We dropped Redis, sessions are stored in Postgres now."),
+    ("I go to yoga on Mondays.", "I've signed up for spin class instead."),
+    ("I play the viola.", "I took up the oboe, the viola is sold."),
     ("We use Trello", "We dropped Jira, we use Linear now"),
     ("I'm planning to move to London next year.", "I'd like to move to Leeds next year."),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jiyi.text.beginnings import takes_up_something_else
 from jiyi.text.ended_things import ends_something_else
 from jiyi.text.no_change import leaves_alone, only_differs
 from jiyi.text.persons import about_other_persons, persons_of
@@ -25,5 +26,6 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
         or leaves_alone(message, fact)
         or asks_something_else(message, fact)
         or ends_something_else(message, fact)
+        or takes_up_something_else(message, fact)
         for fact in facts
     ]
