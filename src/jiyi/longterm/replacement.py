@@ -164,12 +164,12 @@ _CROSSED_WITH: Final = 8
 
 def likeness(first: Compared, second: Compared) -> float:
     """The similarity of two meanings."""
-    return sum(map(mul, first.vector, second.vector))
+    return float(sum(map(mul, first.vector, second.vector)))
 
 
 def closest(message: Compared, old: Compared) -> float:
     """The similarity of an older fact and that clause of a message which is most like it."""
-    found = (sum(map(mul, clause, old.vector)) for clause in message.clauses)
+    found = (float(sum(map(mul, clause, old.vector))) for clause in message.clauses)
     return max((likeness(message, old), *found))
 
 
