@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import mul
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist, gist
@@ -163,12 +164,12 @@ _CROSSED_WITH: Final = 8
 
 def likeness(first: Compared, second: Compared) -> float:
     """The similarity of two meanings."""
-    return sum(a * b for a, b in zip(first.vector, second.vector, strict=True))
+    return float(sum(map(mul, first.vector, second.vector)))
 
 
 def closest(message: Compared, old: Compared) -> float:
     """The similarity of an older fact and that clause of a message which is most like it."""
-    found = (sum(a * b for a, b in zip(clause, old.vector, strict=True)) for clause in message.clauses)
+    found = (float(sum(map(mul, clause, old.vector))) for clause in message.clauses)
     return max((likeness(message, old), *found))
 
 

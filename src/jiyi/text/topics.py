@@ -7,6 +7,7 @@ is not. To teach a new word, add it to the patterns of its topic in `life_topics
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from jiyi.text.life_topics import LIFE_TOPICS
@@ -20,6 +21,12 @@ TOPICS: Final[tuple[Topic, ...]] = (*LIFE_TOPICS, *SOCIAL_TOPICS)
 
 def topics_of(folded: str) -> dict[str, int]:
     """The topics that a folded text speaks of, each with how many of its words stand there."""
+    return dict(_topics(folded))
+
+
+@lru_cache(maxsize=4_096)
+def _topics(folded: str) -> dict[str, int]:
+    """Kept: a message is compared with every fact of its scope, and each is asked several times."""
     found: dict[str, int] = {}
     for topic in TOPICS:
         count = len({match if isinstance(match, str) else match[0] for match in topic.pattern.findall(folded)})
