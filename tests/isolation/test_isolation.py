@@ -75,6 +75,8 @@ def fill(memory: AgentMemory, scope: str) -> None:
     messages = [{"role": "user", "content": f"{COMMON}, said {word}"}, {"role": "assistant", "content": word}]
     memory.save_conversation_history("shared-session", messages, scope=scope)
     memory.save_conversation_history(f"session-{word}", messages, scope=scope)
+    memory.save_conversation_history(f"gone-{word}", messages, scope=scope)
+    memory.forget_session(f"gone-{word}", scope=scope)
     chat = memory.chat("shared-chat", scope=scope, token_limit=150)
     chat.put_many([{"role": "user", "content": f"please remember {word} number {number}"} for number in range(12)])
     chat.get()
@@ -120,6 +122,9 @@ READING: dict[str, Call] = {
             ("list", {"limit": 50}),
         )
     ],
+    "forgotten_sessions": lambda memory, scope, _: memory.forgotten_sessions(
+        [f"gone-{secret(other)}" for other in SCOPES], scope=scope
+    ),
     "get": each_key("get"),
     "history": each_key("history"),
     "list": lambda memory, scope, _: [
