@@ -39,7 +39,7 @@ def test_a_fact_without_a_word_of_the_question_stays_where_it_is(memory: AgentMe
     [
         (("I live in Leeds", "I moved to York last week"), "Where do I live?"),
         (("我住在杭州", "我搬到成都了"), "我住在哪里？"),
-        (("My phone is a Pixel", "I switched to an iPhone 15"), "What phone do I have?"),
+        (("My phone is a Pixel", "I switched from the Pixel to an iPhone 15"), "What phone do I have?"),
     ],
 )
 def test_the_first_hit_is_what_holds_now_whatever_its_words(
