@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.text.normalize import fold
-from jiyi.text.stated_attributes import asked_attributes, stated_attributes
 
 if TYPE_CHECKING:
     from jiyi.ports import RecordStore
@@ -59,9 +58,10 @@ def current_first(
     the question: not everything that ended with the same message is what was asked. The last two come in even where
     they were too far behind to be hits, if they are among those that may be seen: `admit` gives them out of ids.
     """
-    asked = frozenset(asked_attributes(question))
     order = list(hits)
-    for message in [hit for hit in hits if hit.corrected_by]:
+    corrected = [hit for hit in hits if hit.corrected_by]
+    asked = _asked(question) if corrected else frozenset()
+    for message in corrected:
         place = next(place for place, hit in enumerate(order) if hit.id == message.id)
         holding = {fact.id: fact for fact in message.corrected_by}
         shown = {hit.id for hit in order}
@@ -90,8 +90,18 @@ def _has_words(hit: MemoryEntry) -> bool:
     return hit.explanation is not None and bool(hit.explanation.matched_terms)
 
 
+def _asked(question: str) -> frozenset[str]:
+    from jiyi.text.stated_attributes import asked_attributes
+
+    return frozenset(asked_attributes(question))
+
+
 def _states(fact: MemoryEntry, asked: frozenset[str]) -> bool:
-    return bool(asked) and not asked.isdisjoint(stated_attributes(fact.content))
+    if not asked:
+        return False
+    from jiyi.text.stated_attributes import stated_attributes
+
+    return not asked.isdisjoint(stated_attributes(fact.content))
 
 
 def _of_message(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.text import highlight
 from jiyi.text.answer_kinds import answer_terms
+from jiyi.text.attribute_forms import may_ask_for
 from jiyi.text.date_prefilter import cannot_contain_date
 from jiyi.text.interrogatives import without_interrogatives
-from jiyi.text.stated_attributes import asked_attributes
+from jiyi.text.normalize import fold
 
 if TYPE_CHECKING:
     from jiyi.ports import TermStatistics
@@ -81,7 +82,12 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         telling, pairs = without_interrogatives(text, words, bigrams)
         # A question of nothing but such words is looked for as it is.
         words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
-    return Question(text, words, bigrams, tuple(dates), answer_terms(text), () if dates else asked_attributes(text))
+    attributes: tuple[str, ...] = ()
+    if not dates and may_ask_for(fold(text)):
+        from jiyi.text.stated_attributes import asked_attributes
+
+        attributes = asked_attributes(text)
+    return Question(text, words, bigrams, tuple(dates), answer_terms(text), attributes)
 
 
 def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer, common_share: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["ATTRIBUTES", "AttributeForms"]
+__all__ = ["ATTRIBUTES", "AttributeForms", "may_ask_for"]
 
 
 class AttributeForms(NamedTuple):
@@ -292,3 +292,8 @@ ATTRIBUTES: Final[dict[str, AttributeForms]] = {
         r"|\d+(?:公斤|斤|厘米)|一米[\d一二三四五六七八九]|\d{2}码|穿.{0,4}码|血型|[abo]+型血",
     ),
 }
+
+
+def may_ask_for(folded: str) -> list[str]:
+    """The attributes of which a folded question has a cue. Most questions have none, and are not looked at further."""
+    return [name for name, each in ATTRIBUTES.items() if any(cue in folded for cue in each.asked_cues)]

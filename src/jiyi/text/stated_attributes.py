@@ -16,7 +16,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from jiyi.text.attribute_forms import ATTRIBUTES
+from jiyi.text.attribute_forms import ATTRIBUTES, may_ask_for
 from jiyi.text.normalize import fold
 from jiyi.text.questions import hands_over_text, question_share
 from jiyi.text.sentences import sentences
@@ -36,8 +36,7 @@ def asked_attributes(question: str) -> tuple[str, ...]:
     if len(question) > _MAX_QUESTION:
         return ()
     folded = fold(question)
-    cued = [name for name, each in ATTRIBUTES.items() if any(cue in folded for cue in each.asked_cues)]
-    names = [name for name in cued if _asking(name).search(folded)]
+    names = [name for name in may_ask_for(folded) if _asking(name).search(folded)]
     whose = _whose(folded) if names else []
     found = [(name, person) for name in names for person in whose]
     # "Do I have a dog?" asks for what the speaker has.
@@ -54,10 +53,13 @@ def asked_attributes(question: str) -> tuple[str, ...]:
 def stated_attributes(text: str) -> tuple[str, ...]:
     """The terms of the attributes that a text states, of its speaker or of their people, each once."""
     folded = fold(text)
-    names = [name for name, each in ATTRIBUTES.items() if any(cue in folded for cue in each.cues)]
-    if not names or hands_over_text(text) or question_share(text) > _ASKS_ONLY:
+    cued = [name for name, each in ATTRIBUTES.items() if any(cue in folded for cue in each.cues)]
+    # Most texts have a cue and state nothing: that is known before they are taken apart.
+    names = [name for name in cued if _stating(name).search(folded)]
+    introduced = list(_introduced(text)) if "name" in cued else []
+    if not (names or introduced) or hands_over_text(text) or question_share(text) > _ASKS_ONLY:
         return ()
-    return tuple(dict.fromkeys(_term(name, person) for name, person in _stated(text, names)))
+    return tuple(dict.fromkeys(_term(name, person) for name, person in (*introduced, *_stated(text, names))))
 
 
 def _term(name: str, person: str) -> str:
@@ -82,15 +84,18 @@ def _whose(folded: str) -> list[str]:
     return [USER] if _MINE.search(folded) else []
 
 
+def _introduced(text: str) -> Iterator[tuple[str, str]]:
+    """Names, and an age beside one, by their capital letters."""
+    if _INTRODUCES.search(text) and not _NO_INTRODUCTION.search(text):
+        yield "name", USER
+        if _AGE_BESIDE_NAME.search(text):
+            yield "age", USER
+    for match in _NAMED.finditer(text):
+        yield "name", canonical(match["of"])
+
+
 def _stated(text: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Attribute and person."""
-    if "name" in names:
-        if _INTRODUCES.search(text) and not _NO_INTRODUCTION.search(text):
-            yield "name", USER
-        for match in _NAMED.finditer(text):
-            yield "name", canonical(match["of"])
-    if "age" in names and _AGE_BESIDE_NAME.search(text):
-        yield "age", USER
     for sentence in sentences(text):
         folded = fold(sentence)
         anchors = _anchors(folded)

@@ -17,7 +17,6 @@ from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow
 from jiyi.text import question_share
-from jiyi.text.stated_attributes import stated_attributes
 from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
@@ -58,6 +57,9 @@ def analyse(analyzer: Analyzer, entry: MemoryEntry) -> Analysed:
     entry = analyzer.searched.entry(entry)
     labels = [word for label in entry.labels for word in analyzer.analyze(label).words]
     if entry.role != "assistant" and entry.memory_type != "reflection":
+        # Its patterns take 20 ms to load: a short command that indexes nothing does without.
+        from jiyi.text.stated_attributes import stated_attributes
+
         # What an assistant says of itself is nothing about the user, and a reflection states everything at once.
         labels += stated_attributes(entry.content)
     return Analysed(entry, analyzer.analyze(entry.content), tuple(labels), entry.index_hash())
