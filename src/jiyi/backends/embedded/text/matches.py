@@ -171,16 +171,21 @@ def _ordered(
     if not hits:
         return []
     addresses = [address for _, address in hits]
-    scores = by_length([score for score, _ in hits], _numbers(searcher, length_field, addresses), mean_length)
-    wanted = limit if among is None else len(hits)
-    if wanted < len(hits):
-        # No more is read of those that are behind: most of the matches.
-        best = np.flatnonzero(scores >= np.partition(scores, len(hits) - wanted)[len(hits) - wanted])
-        addresses, scores = [addresses[place] for place in best.tolist()], scores[best]
-    recency = _numbers(searcher, RECENCY, addresses)
-    if among is not None and (hashes := _hash_array(among)) is not None:
+    hashes = _hash_array(among) if among is not None else None
+    recency: Numbers | None = None
+    if hashes is not None:
+        # Nothing more is read of the others: most of the matches.
+        recency = _numbers(searcher, RECENCY, addresses)
         likely = _are_among(recency, hashes)
-        addresses, scores, recency = [addresses[place] for place in likely], scores[likely], recency[likely]
+        hits, recency = [hits[place] for place in likely], recency[likely]
+        addresses = [address for _, address in hits]
+    scores = by_length([score for score, _ in hits], _numbers(searcher, length_field, addresses), mean_length)
+    if among is None and limit < len(hits):
+        # Nor of those that are behind.
+        best = np.flatnonzero(scores >= np.partition(scores, len(hits) - limit)[len(hits) - limit])
+        addresses, scores = [addresses[place] for place in best.tolist()], scores[best]
+    if recency is None:
+        recency = _numbers(searcher, RECENCY, addresses)
     ranks = list(zip((-scores).tolist(), (-recency).tolist(), strict=True))
     found: list[tuple[tuple[float, int], str]] = []
     for place in np.lexsort((-recency, -scores)).tolist():
