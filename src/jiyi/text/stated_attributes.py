@@ -26,6 +26,8 @@ __all__ = ["asked_attributes", "stated_attributes"]
 
 _SIGN: Final = "@"
 """No word begins with it."""
+_MAX_TEXT: Final = 1_000
+"""A longer text is about more than one person's attributes, and would take long to read."""
 _MAX_QUESTION: Final = 120
 """What is longer says more than what it asks."""
 _BREAK: Final = re.compile(r"[，。！？；,.!?;:：\n]\s*|\s[-–—]+\s|而且|但是?|不过")
@@ -52,6 +54,8 @@ def asked_attributes(question: str) -> tuple[str, ...]:
 
 def stated_attributes(text: str) -> tuple[str, ...]:
     """The terms of the attributes that a text states, of its speaker or of their people, each once."""
+    if len(text) > _MAX_TEXT:
+        return ()
     folded = fold(text)
     cued = [name for name, each in ATTRIBUTES.items() if any(cue in folded for cue in each.cues)]
     # Most texts have a cue and state nothing: that is known before they are taken apart.
