@@ -157,3 +157,15 @@ def test_a_request_to_forget_leaves_what_it_names_and_adds_nothing(room: AgentMe
 def test_pasted_code_and_logs_state_nothing_about_the_user(room: AgentMemory, pasted: str) -> None:
     told(room, f"{pasted}\nI work at Acme.")
     assert [fact.content for fact in room.list(scope="alice", memory_types=["fact"])] == ["I work at Acme."]
+
+
+def test_a_move_does_not_contradict_a_name(memory: AgentMemory) -> None:
+    for number, said in enumerate(("我叫陈立。", "我们搬家了，搬到了相城区。")):
+        memory.longterm.extract_and_store_memories_for_round("main", f"c{number}", said, "好的。")
+    assert memory.longterm.conflicts("main") == []
+
+
+def test_the_block_has_what_states_a_home_although_it_shares_no_word_with_the_question(memory: AgentMemory) -> None:
+    for number, said in enumerate(("I live in Leeds and I work at Acme", "I moved to Rome")):
+        memory.longterm.extract_and_store_memories_for_round("main", f"c{number}", said, "OK.")
+    assert "I moved to Rome" in memory.longterm.get_memory_context_for_prompt("main", "Where do I live?")

@@ -205,7 +205,12 @@ class Longterm:
         """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
         found = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
-        hits = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE]
+        # What states the attribute that is asked for is relevant, whatever else stands before it.
+        hits = [
+            hit
+            for hit in found
+            if (hit.relevance_score or 0.0) >= MIN_RELEVANCE or hit.score_parts.get("attribute", 0) > 0
+        ]
         scope = check_scope(user_id)
         conflicts = await self._run(self._service.conflicts.of_scopes, visible_scopes(scope))
         return await self._run(

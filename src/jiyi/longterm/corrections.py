@@ -35,6 +35,7 @@ from jiyi.text.normalize import fold
 from jiyi.text.own_words import own_words
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.stated_attributes import stated_attributes
 from jiyi.text.statement_features import is_quoted_text, is_role_play
 from jiyi.text.subject_phrases import about_different_things, compared_subjects, other_things
 from jiyi.text.subjects import (
@@ -133,9 +134,15 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
                 findings.append(Finding(old, CONFLICTS, value, reason="a part of it has changed"))
             else:
                 findings.append(Finding(old, REPLACES, value, residue, "the same subject and attribute have changed"))
-        elif value >= POSSIBLE and not number:
+        elif value >= POSSIBLE and not number and not _states_other_attributes(message, old.entry.content):
             findings.append(Finding(old, CONFLICTS, value, reason="this may contradict it"))
     return findings
+
+
+def _states_other_attributes(message: str, fact: str) -> bool:
+    """Whether both state attributes of people, and none in common: a name is not contradicted by a move."""
+    said, known = stated_attributes(message), stated_attributes(fact)
+    return bool(said) and bool(known) and set(said).isdisjoint(known)
 
 
 def evidence_of(message: Compared, olds: Sequence[Known], texts: Sequence[Compared]) -> list[list[float]]:

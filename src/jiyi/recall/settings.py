@@ -74,7 +74,7 @@ class Calibration:
     """For the share of the question's words for which the hit has another word."""
     personal: float = 0.0
     """For a question about somebody's life (1) or of general knowledge (−1), as far as its words are missing."""
-    attribute: float = 2.0
+    attribute: float = 2.9
     """For a hit that states the attribute of a person that was asked for."""
     power: float = 1.0
     """Beside similarities, a few words of the question say little, and less than their share; alone they say it all."""
