@@ -328,9 +328,9 @@ def _related(words: Sequence[str], terms: _Terms) -> Floats:
     return found
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def _sorted_ids(terms: tuple[str, ...]) -> TermIds:
-    """Kept: there are a few kinds of answers, each with hundreds of terms."""
+    """Kept: there are a few kinds of answers, each with hundreds of terms, and some dozens of attributes."""
     return np.sort(_ids(terms))
 
 

@@ -94,7 +94,7 @@ def _introduced(text: str) -> Iterator[tuple[str, str]]:
         yield "name", USER
         if _AGE_BESIDE_NAME.search(text):
             yield "age", USER
-    for match in _NAMED.finditer(text):
+    for match in _named().finditer(text):
         yield "name", canonical(match["of"])
 
 
@@ -144,6 +144,13 @@ def _anchor() -> re.Pattern[str]:
     )
 
 
+@cache
+def _named() -> re.Pattern[str]:
+    """Read from the text as it was written: a name begins with a capital letter."""
+    words, _ = _alternatives(sorted(SUBJECT_WORDS, key=len, reverse=True))
+    return re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ ){{0,2}}?(?P<of>{words}),? [A-Z][a-z]+")
+
+
 def _alternatives(words: Sequence[str]) -> tuple[str, str]:
     """Those in Latin letters, and the others."""
     latin = [re.escape(word) for word in words if word.isascii()]
@@ -180,10 +187,4 @@ _INTRODUCES: Final = re.compile(
 _NO_INTRODUCTION: Final = re.compile(
     r"\b(?:I'?m|I’m|I am|[Ii]t's|[Tt]his is) (?:So|Not|In|At|On|Also|OK|Ok|Sorry|Fine|Back|Just|Still|Now|\w+day)\b"
 )
-_NAMED: Final = re.compile(
-    r"\b(?:[Mm]y|[Oo]ur) (?:\w+ ){0,2}?(?P<of>wife|husband|partner|girlfriend|boyfriend|mother|mum|mom|father|dad"
-    r"|sister|brother|son|daughter|friend|boss|manager|colleague|neighbour|neighbor|landlord|teacher|cousin|uncle|aunt"
-    r"|nephew|niece|dog|cat|flatmate|roommate|kid|baby|ex),? [A-Z][a-z]+"
-)
-"""Read from the text as it was written: a name begins with a capital letter."""
 _AGE_BESIDE_NAME: Final = re.compile(r"\b(?:I'?m|I’m|I am) [A-Z][a-z]+, \d{1,2}\b")
