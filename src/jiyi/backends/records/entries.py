@@ -126,11 +126,10 @@ def forget_facts(
 
 def withdraw_messages(connection: Connection, ids: Sequence[str], actor: str) -> None:
     """Take messages that somebody asks not to keep out of recall, with the facts that were made of them alone."""
-    rows = connection.rows(_SESSIONS_OF, {"ids": list(ids)})
     known = last_versions(connection, ids)
-    for row in connection.rows(BY_IDS, {"ids": list(ids)}):
-        writes.remove_entry(connection, entry_of(row), actor, "forget")
-    for scope, session_id in rows:
+    for said in connection.rows(BY_IDS, {"ids": list(ids)}):
+        writes.remove_entry(connection, entry_of(said), actor, "forget")
+    for scope, session_id in connection.rows(_SESSIONS_OF, {"ids": list(ids)}):
         # What never was an entry needs a line too: nothing is learned of a message with such a line.
         writes.log_removals(connection, scope, [each for each in ids if each not in known], actor, "forget")
         for fact in facts_of_session(connection, scope, session_id):
