@@ -31,6 +31,8 @@ _SPELLINGS: Final[dict[int, str]] = {
     ord("\u00a0"): " ",
 }
 
+_RESPELLED: Final = frozenset(map(chr, _SPELLINGS))
+
 CHINESE_STARTS: Final = frozenset(
     "0123456789〇一七万三上下两中九二五今仲儿元光八六农冬几初前劳十卅半去双后周四国圣复夏大女好妇寒小平年建廿情愚感教数旧早明星"
     "春昨晚暑暮最未本植正母深清父百盛礼秋端第腊跨过近这重阴除隆零青"
@@ -59,7 +61,7 @@ _DATE_DIGITS: Final = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|[0-9](?:st|nd|rd|t
 
 def plain_spelling(text: str) -> str:
     """The text in simplified characters, ASCII digits and ASCII punctuation, with unchanged positions."""
-    return text if text.isascii() else text.translate(_SPELLINGS)
+    return text if text.isascii() or _RESPELLED.isdisjoint(text) else text.translate(_SPELLINGS)
 
 
 def may_contain_chinese_date(plain: str) -> bool:
