@@ -167,7 +167,7 @@ async def _add_notes(deps: AgentDeps, shares: Shares, blocks: Blocks) -> None:
 
 async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> bool:
     """The block of long-term memories; whether the question is small talk for which nothing is searched."""
-    found = await deps.longterm.retrieve_relevant_memories(deps.scope, query)
+    found = await deps.longterm.retrieve_relevant_memories(deps.scope, query, time_zone=deps.zone)
     blocks.problems += [note for note in found.notes if "fail" in note]
     if not found and found.domains == (GENERAL_CHAT,):
         return True
@@ -213,7 +213,9 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
 
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
-    hits = await deps.recall(query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum)
+    hits = await deps.recall(
+        query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum, time_zone=deps.zone
+    )
     language = detect_language(query)
     states = _states_something(query)
     lines: list[str] = []
