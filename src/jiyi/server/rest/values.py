@@ -250,6 +250,7 @@ class FactQuestion(Body):
     as_of: Time | None = None
     fused: Flag = False
     touch: Flag = True
+    time_zone: Text | None = None
 
 
 class PromptQuestion(Body):
