@@ -1,8 +1,8 @@
 """Our server with the fixtures of the MCP conformance suite: `python -m tests.server.conformance_server`.
 
 The suite calls tools, resources and prompts by fixed names (`test_simple_text`, `test://static-text`, ...). They are
-added to our own endpoint, beside our own tools. Transport, gate, lists, subscriptions, logging, progress,  and
-completion errors are those of the product. It prints its address and serves until its standard input is closed.
+added to our own endpoint, beside our own tools. Transport, gate, lists, subscriptions, logging, progress,
+completion and errors are those of the product. It prints its address and serves until its standard input is closed.
 """
 
 from __future__ import annotations
