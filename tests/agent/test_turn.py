@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -80,6 +81,34 @@ def test_the_notes_are_in_the_prompt_and_nothing_is_said_twice(open_memory: Open
     assert "<!--" not in prompt
 
 
+@pytest.mark.parametrize(
+    ("question", "zone", "line"),
+    [
+        ("What is next?", "UTC", "Today is Sunday, 2026-03-01."),
+        ("What is next?", "Pacific/Niue", "Today is Saturday, 2026-02-28."),
+        ("接下来做什么？", "Asia/Shanghai", "今天是2026-03-01，星期日。"),
+    ],
+)
+def test_the_prompt_ends_with_the_day_in_the_users_zone(
+    open_memory: OpenMemory, question: str, zone: str, line: str
+) -> None:
+    memory = open_memory(time_zone=zone, clock=lambda: datetime(2026, 3, 1, 8, tzinfo=UTC))
+    turn = memory.agent("s").begin(question)
+    assert turn.messages[0].text.splitlines()[-1] == line
+    part = next(part for part in turn.budget.parts if part.name == "instructions")
+    assert part.tokens <= part.limit
+
+
+def test_a_fact_whose_message_stands_in_the_conversation_is_not_said_again(memory: AgentMemory) -> None:
+    agent = memory.agent("s")
+    agent.begin("I am allergic to bees. What a week!").finish("Noted.")
+    memory.run_jobs()
+    assert "I am allergic to bees." in [fact.content for fact in memory.list(memory_types="fact")]
+    turn = agent.begin("What am I allergic to?")
+    assert "\n".join(message.text for message in turn.messages).count("allergic to bees") == 1
+    assert "allergic to bees" in memory.agent("later").begin("What am I allergic to?").messages[0].text
+
+
 def test_a_passage_of_which_a_fact_was_corrected_says_what_holds_now(memory: AgentMemory) -> None:
     longterm = memory.longterm
     longterm.extract_and_store_memories_for_round("main", "before", "I live in Berlin", "ok")
@@ -126,7 +155,8 @@ def test_recalled_text_cannot_leave_its_fence(memory: AgentMemory) -> None:
     [opening] = [line for line in system.splitlines() if line.startswith(("<recalled-", "<memory-"))]
     body, _, rest = system.partition(opening)[2].partition(opening.replace("<", "</"))
     assert "send all keys" in body
-    assert rest.strip() == ""
+    assert len(rest.strip().splitlines()) == 1
+    assert rest.strip().startswith("Today is ")
 
 
 def test_the_prompt_has_the_form_of_each_client(memory: AgentMemory) -> None:

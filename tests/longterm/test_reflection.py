@@ -273,3 +273,16 @@ def test_without_a_model_a_reflection_is_a_profile_of_the_facts_word_for_word(ro
     room.store("b", "我在银行工作", scope="alice", domain="professional_and_academic", importance=0.9)
     reflection = present(room.longterm.try_generate_reflection("alice", "c", 1.0, 0))
     assert reflection.content == "生活与兴趣：我对花生过敏\n工作与学习：我在银行工作"
+
+
+@pytest.mark.date_sensitive
+def test_a_question_of_a_time_finds_what_was_said_then_and_no_reflection_made_then(
+    room: AgentMemory, clock: FakeClock
+) -> None:
+    tell(room, "nuts", "milk")
+    assert room.longterm.try_generate_reflection("alice", "c", 1.0, 0) is not None
+    clock.advance(hours=24)
+    asked = "What did I say yesterday?"
+    assert "reflection" not in {hit.memory_type for hit in room.recall(asked, 50, scope="alice", now=clock())}
+    dated = room.recall("allergic to nuts yesterday", 50, scope="alice", now=clock())
+    assert "reflection" in {hit.memory_type for hit in dated}

@@ -74,6 +74,8 @@ def test_hits_in_the_right_order_stay_as_they_are(memory: AgentMemory) -> None:
     [
         ("Where is the boat moored?", ["The boat lies at pier nine.", "Got it.", "OK", "thanks!"]),
         ("船停在哪里？", ["船停在九号码头。", "好的。", "收到", "谢谢"]),
+        ("boat", ["The boat lies at pier nine.", "Got it.", "OK", "thanks!"]),
+        ("码头", ["船停在九号码头。", "好的。", "收到", "谢谢"]),
     ],
 )
 def test_assent_is_no_answer(

@@ -135,6 +135,47 @@ def test_a_date_alone_is_a_question(ask: Callable[..., list[MemoryEntry]]) -> No
         assert days(ask(question, 1)) == [date(2025, 6, 17)]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did I do last week on Wednesday?",
+        "what happened on June 11?",
+        "tell me everything I said on 2025-06-11",
+        "上周三我说了什么？",
+        "上周三發生了什麼",
+        "6月11号我都干嘛了",
+    ],
+)
+def test_a_question_for_whatever_was_on_a_day_is_sure_of_all_that_was_then(
+    open_memory: OpenMemory, question: str
+) -> None:
+    memory = open_memory(time_zone="Asia/Shanghai")
+    for text, days_ago in {
+        "把咖啡机换成意式的": 7,
+        "Watched a film about owls": 7,
+        "膝盖有点疼": 6,
+        "打算去爬山": 5,
+    }.items():
+        memory.store(text, text, occurred_at=NOW - timedelta(days=days_ago))
+    hits = memory.recall(question, now=NOW)
+    assert {hit.key for hit in hits if hit.confident} == {"把咖啡机换成意式的", "Watched a film about owls"}
+    assert keys(hits[:2]) == keys([hit for hit in hits if hit.confident])
+
+
+def test_what_says_last_week_is_found_by_a_question_for_it(open_memory: OpenMemory) -> None:
+    memory = open_memory(time_zone="Asia/Shanghai")
+    memory.store("report", "Last week: the release went out", occurred_at=NOW)
+    memory.store("other", "The parrot likes nuts", occurred_at=NOW)
+    assert keys(memory.recall("what happened last week?", 1, now=NOW)) == ["report"]
+
+
+def test_a_question_for_days_to_come_is_looked_for_in_words(open_memory: OpenMemory) -> None:
+    memory = open_memory(time_zone="Asia/Shanghai")
+    memory.store("plan", "明天要交房租", occurred_at=NOW - timedelta(days=9))
+    memory.store("other", "鹦鹉喜欢坚果", occurred_at=NOW - timedelta(days=8))
+    assert keys(memory.recall("明天有什么事？", 1, now=NOW)) == ["plan"]
+
+
 def test_a_date_prefers_and_does_not_exclude(open_memory: OpenMemory) -> None:
     memory = open_memory(time_zone="Asia/Shanghai")
     memory.store("then", "rain all day", occurred_at=NOW - timedelta(days=1))

@@ -57,6 +57,7 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         date_nearness=None if known.get("nearness") is None else np.asarray(known["nearness"], dtype=np.float64),
         inside_dates=known.get("inside_dates", 0),
         cosine=None if known.get("cosine") is None else np.asarray(known["cosine"], dtype=np.float64),
+        only_dates=known.get("only_dates", False),
         mean_cosine=known.get("mean_cosine", 0.0),
         question_share=np.asarray(known["question_share"], dtype=np.float64),
         asked=np.asarray(known["asked"], dtype=np.float64),

@@ -330,18 +330,44 @@ def test_without_one_of_the_words_that_it_needs_there_is_no_english_date(others:
     assert not english.find_english(" ".join(others), ReferenceTime(WEDNESDAY))
 
 
+_NUMBERS = ["1", "12", "31", "123", "2024", "12345", "15th", "2nd", "90s", "1990s", "q3", "h1", "12:30", "1,000", "'23"]
+
+
+@given(st.lists(st.sampled_from([*_NO_ANCHORS, *_NUMBERS]), max_size=12))
+def test_numbers_that_are_no_part_of_a_date_make_none(others: list[str]) -> None:
+    text = " ".join(others)
+    if not may_contain_english_date(text):
+        assert not english.find_english(text, ReferenceTime(WEDNESDAY))
+
+
 @pytest.mark.parametrize("phrase", sorted(" ".join(p) for ps in words.HOLIDAY_PHRASES.values() for p, _ in ps))
 def test_every_holiday_has_one_of_the_words_that_are_looked_for(phrase: str) -> None:
     assert may_contain_english_date(phrase)
 
 
 @pytest.mark.parametrize(
-    "text", ["花园", "我家的猫叫什么", "ねこ", "", "garden", "Where does my sister live?", "用 vim 吗"]
+    "text",
+    [
+        "花园",
+        "我家的猫叫什么",
+        "ねこ",
+        "",
+        "garden",
+        "Where does my sister live?",
+        "用 vim 吗",
+        "Is order AS-89204 paid?",
+    ],
 )
 def test_most_short_questions_cannot_contain_a_date(text: str) -> None:
     assert cannot_contain_date(text)
 
 
-@pytest.mark.parametrize("text", ["後天", "３月", "週五", "春节", "last Week", "ＦＲＩＤＡＹ", "Q3", "two hours ago"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("後天", "３月", "週五", "春节", "last Week", "ＦＲＩＤＡＹ", "Q3", "two hours ago"),
+        *("on the 15th", "in the 90s", "in 2019", "1/25/2025", "２０２４"),
+    ],
+)
 def test_what_may_be_a_date_is_not_excluded(text: str) -> None:
     assert not cannot_contain_date(text)

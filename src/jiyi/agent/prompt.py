@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
@@ -28,7 +29,7 @@ from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
 from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
-from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in
+from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in, today
 from jiyi.text import detect_language, fold
 from jiyi.text.fact_kinds import only_asks
 from jiyi.text.questions import asks_about_texts
@@ -53,6 +54,8 @@ _EARLIER_REQUESTS: Final = re.compile(
     r"|[我咱].{0,6}(?:问|让你|叫你|要你|请你|托你|说过|提过|要求)|上次|之前|以前|刚才|先前"
 )
 _SYSTEM: Final = ("system", "developer")
+_LONG_DAY: Final = datetime(2026, 9, 30)  # noqa: DTZ001
+"""A Wednesday: the longest name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ class Shares:
 def share_out(options: AgentOptions, tools: Sequence[Any], counter: TokenCounter, *, with_notes: bool) -> Shares:
     """Share out the limit; refused when instructions and tools leave too little for anything else."""
     texts = [options.instructions] if options.instructions is not None else list(INSTRUCTIONS.values())
-    instructions = max(counter.count(text) for text in texts) + MESSAGE_TOKENS
+    dated = max(counter.count(today(_LONG_DAY, "en")), counter.count(today(_LONG_DAY, "zh")))
+    instructions = max(counter.count(text) for text in texts) + dated + MESSAGE_TOKENS
     defined = counter.count(json.dumps(tools, ensure_ascii=False)) if tools else 0
     room = options.token_limit - options.reply - instructions - defined
     if room < options.token_limit // 4:
@@ -98,6 +102,7 @@ class Blocks:
     profile: str = ""
     longterm: str = ""
     recalled: str = ""
+    today: str = ""
     details: dict[str, str] = field(default_factory=dict)
     shown: list[ShownMemory] = field(default_factory=list)
     told: set[str] = field(default_factory=set)
@@ -108,7 +113,7 @@ class Blocks:
     @property
     def texts(self) -> list[str]:
         """In the order of the prompt: what changes least stands first, so that servers can cache it."""
-        ordered = (self.instructions, self.notes, self.profile, self.longterm, self.recalled)
+        ordered = (self.instructions, self.notes, self.profile, self.longterm, self.recalled, self.today)
         return [text for text in ordered if text]
 
 
@@ -116,23 +121,26 @@ async def gather_blocks(
     deps: AgentDeps, options: AgentOptions, shares: Shares, question: str, window: Sequence[Message]
 ) -> Blocks:
     """What the rooms know for this question."""
-    blocks = Blocks(options.instructions or INSTRUCTIONS[detect_language(question)])
+    language = detect_language(question)
+    blocks = Blocks(options.instructions or INSTRUCTIONS[language])
+    blocks.today = today(deps.facts.now().astimezone(deps.zone), language)
     query = _query(question)
     blocks.conflicts = await deps.run(open_conflicts, deps.facts, visible_scopes(deps.scope))
     await _add_notes(deps, shares, blocks)
-    said = Said([blocks.notes])
+    # "Am I allergic to penicillin?" has the words of the fact that it asks for.
+    said = Said([blocks.notes, *(message.text for message in window if message.text != question)])
     skipped = False
     if query and not deps.simple:
         skipped = await _add_longterm(deps, shares, blocks, query, said)
-    said.add(blocks.longterm, *(message.text for message in window))
+    said.add(blocks.longterm, question)
     if query and not skipped:
         await _add_recalled(deps, shares, blocks, query, said)
     elif skipped:
         blocks.details |= dict.fromkeys(("long-term", "recalled"), "small talk: nothing was searched")
     if shares.profile:
         # After the others: what stands there because it is relevant is not said again.
-        said.add(blocks.recalled, question)
-        await _add_profile(deps, shares, blocks, detect_language(question), said)
+        said.add(blocks.recalled)
+        await _add_profile(deps, shares, blocks, language, said)
     return blocks
 
 
@@ -159,7 +167,7 @@ async def _add_notes(deps: AgentDeps, shares: Shares, blocks: Blocks) -> None:
 
 async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> bool:
     """The block of long-term memories; whether the question is small talk for which nothing is searched."""
-    found = await deps.longterm.retrieve_relevant_memories(deps.scope, query)
+    found = await deps.longterm.retrieve_relevant_memories(deps.scope, query, time_zone=deps.zone)
     blocks.problems += [note for note in found.notes if "fail" in note]
     if not found and found.domains == (GENERAL_CHAT,):
         return True
@@ -205,7 +213,9 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
 
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
-    hits = await deps.recall(query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum)
+    hits = await deps.recall(
+        query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum, time_zone=deps.zone
+    )
     language = detect_language(query)
     states = _states_something(query)
     lines: list[str] = []
@@ -349,8 +359,9 @@ def _parts(
     blocks: Blocks, messages: Sequence[Message], shares: Shares, counter: TokenCounter
 ) -> tuple[BudgetPart, ...]:
     total = sum(count_message(message, counter) for message in messages)
+    always = [text for text in (blocks.instructions, blocks.today) if text]
     fixed = [
-        BudgetPart("instructions", counter.count(blocks.instructions) + MESSAGE_TOKENS, shares.instructions),
+        BudgetPart("instructions", sum(map(counter.count, always)) + MESSAGE_TOKENS, shares.instructions),
         BudgetPart("notes", counter.count(blocks.notes), shares.notes, blocks.details.get("notes", "")),
         BudgetPart("profile", counter.count(blocks.profile), shares.profile, blocks.details.get("profile", "")),
         BudgetPart("long-term", counter.count(blocks.longterm), shares.longterm, blocks.details.get("long-term", "")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jiyi.chat.summarizers import Earlier, Proposal, transcript_text
+from jiyi.chat.summarizers import Earlier, Proposal, keepable_messages, transcript_text
 from jiyi.errors import ModelReplyError
 from jiyi.model.chat import StoredMessage
 from jiyi.model.message import Message
@@ -55,7 +55,8 @@ class ModelSummarizer:
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
         """What the model finds worth keeping; a reply that is not in the agreed form is a failure."""
-        transcript = self._transcript([one.message for one in messages])
+        # What the user asks not to keep is not shown to it.
+        transcript = self._transcript([one.message for one in keepable_messages(messages)])
         if not transcript.strip():
             return []
         schema = flush_schema(len(messages))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jiyi.chat.summarizers import Earlier, Proposal, spoken_text, transcript_text
+from jiyi.chat.summarizers import Earlier, Proposal, keepable_messages, spoken_text, transcript_text
 from jiyi.model.chat import RULES, StoredMessage, Summary
 from jiyi.ports import TokenCounter
 from jiyi.text import detect_language
@@ -48,7 +48,7 @@ class RuleSummarizer:
                 statement.domain,
                 statement.importance,
             )
-            for one in messages
+            for one in keepable_messages(messages)
             if one.message.role in _SPEAKERS
             for statement in find_statements(spoken_text(one.message), speaker=one.message.role)
         ]

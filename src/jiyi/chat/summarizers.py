@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from jiyi.chat.groups import tool_call_ids
@@ -11,6 +11,7 @@ from jiyi.model.chat import StoredMessage, Summary
 from jiyi.model.message import Message
 from jiyi.model.storable import storable
 from jiyi.model.thinking import strip_thinking
+from jiyi.text.off_record import Spoken, keepable_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,15 @@ class Summarizer(Protocol):
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
         """What in these messages is worth keeping."""
         ...
+
+
+def keepable_messages(messages: Sequence[StoredMessage]) -> list[StoredMessage]:
+    """The messages without what the user asks not to keep."""
+    said = [Spoken(one.message.role, one.message.name, one.message.text) for one in messages]
+    return [
+        one if text == spoken.text else replace(one, message=replace(one.message, content=text))
+        for one, spoken, text in zip(messages, said, keepable_texts(said), strict=True)
+    ]
 
 
 def transcript_text(message: Message) -> str:

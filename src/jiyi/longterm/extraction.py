@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.structured_output import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
 from jiyi.model.domain import DOMAINS, SUBSTANTIAL
+from jiyi.model.message import Message
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import LONGEST_FACT, MAX_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
 from jiyi.text import fold, sentences
@@ -29,6 +30,7 @@ from jiyi.text.claims import (
 from jiyi.text.cues import find_statements, gives_orders, strip_code
 from jiyi.text.mentions import quotes_people
 from jiyi.text.non_statements import LEAD_IN
+from jiyi.text.off_record import Spoken, keepable_texts
 from jiyi.text.own_words import without_requested_text
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.statement_features import (
@@ -89,6 +91,13 @@ class Round:
     def of(cls, user: str, assistant: str) -> Round:
         """Without what steers the memory, and not endlessly long."""
         return cls(looked_at(user), looked_at(assistant))
+
+    @classmethod
+    def of_messages(cls, messages: Iterable[Message]) -> Round:
+        """The same of stored messages, without what the user asks not to keep."""
+        said = [Spoken(message.role, message.name, message.text) for message in messages]
+        kept = list(zip(said, keepable_texts(said), strict=True))
+        return cls.of(*("\n".join(text for one, text in kept if one.role == role) for role in ("user", "assistant")))
 
     def shortened(self) -> Round | None:
         """The beginnings and ends of both, half as long; `None` when there is little left to leave out."""

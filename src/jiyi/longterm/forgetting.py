@@ -213,7 +213,5 @@ def _hours(since: datetime, now: datetime) -> float:
 
 
 def _next_size(size: int, seconds: float) -> int:
-    """Smaller batches where they take long, larger ones where they do not."""
-    if seconds > _AIMED_SECONDS:
-        return max(1, int(size * _AIMED_SECONDS / seconds))
-    return min(_MAX_IN_BATCH, 2 * size) if seconds < _AIMED_SECONDS / 3 else size
+    """Smaller batches where they take long, larger ones where they do not: at most twice the last one."""
+    return max(1, min(_MAX_IN_BATCH, 2 * size, int(size * _AIMED_SECONDS / max(seconds, 1e-9))))

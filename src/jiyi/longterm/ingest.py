@@ -120,7 +120,7 @@ class FactIngestor:
         """
         if not messages:
             return self._deps.store.commit(scope, (), actor=self._deps.actor, finished=job)
-        said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
+        said = Round.of_messages(message for _, message, _ in messages)
         model = self._deps.models.scorer
         work = _Work(scope, conversation_id, said, messages, made_by(model))
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
@@ -158,7 +158,7 @@ class FactIngestor:
         messages = self._deps.store.undeleted_messages(scope, list(ends))
         if len(messages) < len(ends):
             raise MessagesDeletedError
-        said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
+        said = Round.of_messages(message for _, message, _ in messages)
         work = _Work(scope, candidate.session_id, said, messages, candidate.made_by)
         decision = self._decide(work, [proposal], ())
         return self._deps.store.commit(
@@ -441,7 +441,3 @@ def _said_at(messages: Sequence[tuple[str, Message, datetime]], *, by_user: bool
     role = "user" if by_user else "assistant"
     own = [moment for _, message, moment in messages if message.role == role]
     return max(own or [moment for _, _, moment in messages], default=None)
-
-
-def _of(messages: Sequence[tuple[str, Message, datetime]], role: str) -> str:
-    return "\n".join(message.text for _, message, _ in messages if message.role == role)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from jiyi.errors import SimpleModeError, StorageError
@@ -75,6 +75,7 @@ class Retriever:
         domains: tuple[str, ...] | None = None,
         as_of: datetime | None = None,
         fused: bool = False,
+        zone: tzinfo | None = None,
     ) -> Recollections:
         """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
         engine = self._deps.engine
@@ -87,9 +88,11 @@ class Retriever:
         notes = [where.note] if where.note else []
         if where.skips:
             return Recollections(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
-        hits = self._search(engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused)
+        hits = self._search(
+            engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused, zone=zone
+        )
         if not hits and where.filter and where.by != "caller":
-            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of, fused=fused)
+            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of, fused=fused, zone=zone)
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
         self._recalled.note(scope, [hit.content for hit in hits])
@@ -107,6 +110,7 @@ class Retriever:
         as_of: datetime | None,
         *,
         fused: bool,
+        zone: tzinfo | None,
     ) -> list[MemoryEntry]:
         filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains)
         request = Request(
@@ -117,6 +121,7 @@ class Retriever:
             weights=weights,
             candidates=candidates,
             now=as_of or self._deps.now(),
+            zone=zone,
             by_similarity=not fused,
         )
         hits = engine.answer(request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from jiyi.errors import InvalidInputError
@@ -144,12 +144,14 @@ class KeyedMemory(MemoryBase):
         kind: str = "main",
         min_relevance: float = 0.0,
         duplicates: bool = False,
+        time_zone: str | tzinfo | None = None,
     ) -> list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
-        (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
-        higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
+        (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone (`time_zone`, or the zone of `now`
+        if it is not UTC, or that of the settings), and entries of that time rank higher; `since` and `until` are hard
+        limits. `where` has conditions on the metadata:
         `{"project": "x", "score": {"$gte": 3}}`; `namespace` is one that the entries are in or below. With `weights`
         (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
@@ -188,6 +190,7 @@ class KeyedMemory(MemoryBase):
             weights=None if weights is None else final_weights(weights, decay_rate),
             context=check_whole(context, "context", 0, 50),
             now=None if now is None else clock.require_aware(now, "now"),
+            zone=clock.check_zone(time_zone) or (None if now is None else clock.zone_of(now)),
             highlights=bool(highlights),
             min_relevance=check_min_relevance(min_relevance),
             duplicates=bool(duplicates),

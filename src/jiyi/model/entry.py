@@ -244,17 +244,23 @@ class MemoryEntry:
         other_sources: tuple[MemoryEntry, ...] = (),
     ) -> MemoryEntry:
         """This entry as an answer to a question."""
+        return self.changed(
+            {
+                "relevance_score": relevance_score,
+                "similarity": similarity,
+                "confident": confident,
+                "explanation": explanation,
+                "other_sources": other_sources,
+            }
+        )
+
+    def changed(self, values: Mapping[str, Any]) -> MemoryEntry:
+        """This entry with other values of some fields. They are not checked."""
         # `replace` looks every field up and calls `__init__`: for ten hits that is a tenth of a small recall.
-        hit = MemoryEntry.of_values(_values_of(self))
-        for name, value in (
-            ("relevance_score", relevance_score),
-            ("similarity", similarity),
-            ("confident", confident),
-            ("explanation", explanation),
-            ("other_sources", other_sources),
-        ):
-            object.__setattr__(hit, name, value)
-        return hit
+        copy = MemoryEntry.of_values(_values_of(self))
+        for name, value in values.items():
+            object.__setattr__(copy, name, value)
+        return copy
 
     @staticmethod
     def of_values(values: Iterable[Any]) -> MemoryEntry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, Literal
 
 from jiyi.model.identity import text_hash
@@ -39,11 +40,21 @@ PROFILE_HEADING: Final = {
     ),
 }
 """The heading of the profile, and what it is."""
+_WEEKDAYS: Final = {
+    "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    "zh": ("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+}
+_TODAY: Final = {"en": "Today is {weekday}, {day}.", "zh": "今天是{day}，{weekday}。"}
 _WHO: Final = {
     "en": {"user": "user", "assistant": "assistant", "imported": "imported", "session": "session", "and": ", "},
     "zh": {"user": "用户", "assistant": "助手", "imported": "导入", "session": "会话", "and": "，"},
 }
 _CORRECTED: Final = {"en": " (corrected later: {text})", "zh": "（后来已更正：{text}）"}
+
+
+def today(now: datetime, language: Language) -> str:
+    """The day of a moment in the user's zone: memories say "tomorrow", and their dates mean nothing without it."""
+    return _TODAY[language].format(day=now.date().isoformat(), weekday=_WEEKDAYS[language][now.weekday()])
 
 
 def corrected(text: str, language: Language) -> str:

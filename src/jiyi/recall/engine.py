@@ -316,7 +316,7 @@ class RecallEngine:
         return Freshness(self.drainer, self.settings.freshness_seconds, self.settings.overlaid_changes)
 
     def _begin(self, request: Request, now: datetime) -> Search:
-        return begin_search(request, now, self.settings, self.store, self.analyzer, self.zone)
+        return begin_search(request, now, self.settings, self.store, self.analyzer, request.zone or self.zone)
 
     def _asks_vectors(self, request: Request, coverage: list[IndexCoverage]) -> bool:
         """Whether the vectors are to be asked."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.text import highlight
 from jiyi.text.answer_kinds import answer_terms
 from jiyi.text.attribute_forms import may_ask_for
 from jiyi.text.date_prefilter import cannot_contain_date
+from jiyi.text.dated_requests import asks_for_anything
 from jiyi.text.interrogatives import without_interrogatives
 from jiyi.text.normalize import fold
 
@@ -44,6 +45,8 @@ class Question(NamedTuple):
     """An answer has one of these; empty where the kind of answer is not known."""
     attributes: tuple[str, ...] = ()
     """The attributes of a person that it asks for, as terms."""
+    only_dates: bool = False
+    """Whether it asks for whatever was at a time; its words are those of the dates."""
 
     def periods(self, first: datetime, last: datetime, zone: tzinfo) -> list[Period]:
         """The times it names between two moments; a missing year stands for every year."""
@@ -69,10 +72,16 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         dates = find_dates(text, now=now, tz=zone)
         numbers = [date for date in dates if not (date.relative or date.kind in _ALSO_WORDS)]
         rest = without_dates(text, numbers) if numbers else text
+        ahead = _all_ahead(dates, now.astimezone(zone).date())
+        if dates and not ahead and asks_for_anything(without_dates(text, dates)):
+            # "What did I do last week": whatever was then, and what says "last week".
+            named = analyzer.query(" ".join(span.text for span in dates if span not in numbers))
+            pairs = named.bigrams if named.has_han else ()
+            return Question(text, named.words, pairs, tuple(dates), only_dates=True)
     analysis = analyzer.query(rest)
     if dates and analysis.words and analyzer.analyze(rest).length == 0:
-        # "What did I do in June": the date is all that was asked, and "I" is not to be looked for.
-        return Question(text, (), (), tuple(dates))
+        # Nothing but words like "I", which are not to be looked for.
+        return Question(text, (), (), tuple(dates), only_dates=True)
     if not analysis.words and not analysis.bigrams:
         # Nothing but a date: then it is asked for as words too, because it may stand in a text.
         analysis = analyzer.query(text)
@@ -88,6 +97,11 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
 
         attributes = asked_attributes(text)
     return Question(text, words, bigrams, tuple(dates), answer_terms(text), attributes)
+
+
+def _all_ahead(dates: list[DateSpan], today: date) -> bool:
+    """Whether only days to come are named: what is planned for them was said before, in words."""
+    return all(span.start is not None and span.start > today for span in dates)
 
 
 def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer, common_share: float) -> str:

@@ -34,6 +34,7 @@ _EQUAL_TEXTS: Final = 3
 
 _NOT_TOLD: Final = 0.2
 """Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
+_REFLECTION: Final = "reflection"
 _LONGEST_ASSENT: Final = 80
 """Longer messages are not looked at for saying nothing."""
 
@@ -193,17 +194,23 @@ class _Answers:
         self._search = search
         self._found = found
         query = search.request.query
-        self._asked = asks(query) and not search.request.by_similarity
+        self._compares = search.request.by_similarity
+        """Whether the similarity itself is the answer."""
+        self._asked = asks(query) and not self._compares
         self._about_texts = self._asked and asks_about_texts(query)
         self._texts: list[_Weighed] = []
         """Those that were given to be worked on."""
 
     def admit(self, each: _Weighed) -> bool:
         """Whether it may be an answer."""
-        if not self._asked or not _only_assents(each.entry):
+        if self._compares or not (self._out_of_time(each.entry) or _only_assents(each.entry)):
             return True
         # What shares words with the question is an answer all the same ("did she say thanks?").
         return bool(_matched(self._found.candidates, each.place, self._search.question))
+
+    def _out_of_time(self, entry: MemoryEntry) -> bool:
+        """Whether it was asked what happened at a time, and this is a reflection: its time is when it was made."""
+        return bool(self._search.question.dates) and entry.memory_type == _REFLECTION
 
     def add(self, each: _Weighed, weighed: list[_Weighed]) -> None:
         """Add it to the answers, or to the texts."""

@@ -17,6 +17,8 @@ For each candidate, over the terms of the question:
                  + 1.0 where it states the attribute of a person that the question asks for
     score      = alone + 0.7 · (Σ (alone/best)⁸ · exp(−days between / 3)) / (Σ (alone/best)⁸ of all)
 
+A question that asks for whatever was at a time ("what did I do last Wednesday") goes by the date alone.
+
 The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
 candidate answers, from `matched`², the cosine above the mean, the same of the most similar one, `related`, the distance
 to the best score, and whether the question is about somebody's life or about what anybody can look up.
@@ -88,6 +90,8 @@ class Candidates(NamedTuple):
     inside_dates: int
     cosine: Floats | None
     """Row -> similarity, NaN where there is no vector; `None` when meaning was not asked."""
+    only_dates: bool
+    """Whether the question asks for whatever was at a time: then meanings say nothing."""
     mean_cosine: float
     question_share: Floats
     """Candidate -> share of its text that answers nothing; 0 where the rule does not apply."""
@@ -144,7 +148,8 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     lexical_parts, information, confidence = _lexical(candidates, weights, near)
     lexical = _sum(lexical_parts)
     related = _related(candidates)
-    smoothed = _smoothed(candidates, None if near is None else weights.near_dense * near)
+    by_time = keyword and candidates.only_dates
+    smoothed = None if by_time else _smoothed(candidates, None if near is None else weights.near_dense * near)
     # Only the parts that this question has: each is several calls of numpy, which few candidates do not repay.
     parts: dict[str, Floats] = {}
     if keyword:
@@ -186,7 +191,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     if similarity is not None:
         above_mean = np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
     related = nothing if related is None else related
-    relevance = _relevance(total, information, above_mean, related, candidates)
+    relevance = _relevance(total, information, None if by_time else above_mean, related, candidates)
     shown = lexical if keyword else nothing
     named = {name: parts.get(name, nothing) for name in PARTS}
     return Scores(total, relevance, named, shown, information, similarity, above_mean, related)
@@ -296,6 +301,8 @@ def _information(
         # To happen when the question says is a part of its information like a word of that rarity.
         dated = float(_idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
         information = (share * whole + candidates.date_nearness * dated) / (whole + dated)
+        if candidates.only_dates:
+            information = np.maximum(share, candidates.date_nearness)
     if whole <= 0:
         return information, np.ones_like(share)
     best = float(share.max(initial=0.0))

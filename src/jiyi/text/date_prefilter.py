@@ -10,7 +10,14 @@ from typing import Final
 
 from jiyi.text.hanzi import TRADITIONAL_TO_SIMPLIFIED
 
-__all__ = ["CHINESE_STARTS", "ENGLISH_ANCHORS", "cannot_contain_date", "may_contain_english_date", "plain_spelling"]
+__all__ = [
+    "CHINESE_STARTS",
+    "ENGLISH_ANCHORS",
+    "cannot_contain_date",
+    "may_contain_chinese_date",
+    "may_contain_english_date",
+    "plain_spelling",
+]
 
 # One character is replaced by one character, so that positions do not change.
 _SPELLINGS: Final[dict[int, str]] = {
@@ -23,6 +30,8 @@ _SPELLINGS: Final[dict[int, str]] = {
     ord("\u3000"): " ",
     ord("\u00a0"): " ",
 }
+
+_RESPELLED: Final = frozenset(map(chr, _SPELLINGS))
 
 CHINESE_STARTS: Final = frozenset(
     "0123456789〇一七万三上下两中九二五今仲儿元光八六农冬几初前劳十卅半去双后周四国圣复夏大女好妇寒小平年建廿情愚感教数旧早明星"
@@ -43,24 +52,30 @@ _ANCHORS: Final = """
     christmas xmas thanksgiving halloween easter juneteenth qingming qixi chongyang mardi cinco double festival
 """
 ENGLISH_ANCHORS: Final = frozenset(_ANCHORS.split())
-"""Every English date expression has one of these words, or a digit."""
+"""Every English date expression has one of these words, or digits that can be a part of one."""
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
 _ENGLISH_WORD: Final = re.compile("[a-z]+")
-_DIGIT: Final = re.compile("[0-9]")
+# A year (which every date in digits has), a decade, "on the 15th", a quarter or half of a year.
+_DATE_DIGITS: Final = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|[0-9](?:st|nd|rd|th)|0s|[qh][1-4]")
 
 
 def plain_spelling(text: str) -> str:
     """The text in simplified characters, ASCII digits and ASCII punctuation, with unchanged positions."""
-    return text if text.isascii() else text.translate(_SPELLINGS)
+    return text if text.isascii() or _RESPELLED.isdisjoint(text) else text.translate(_SPELLINGS)
+
+
+def may_contain_chinese_date(plain: str) -> bool:
+    """Whether a text in plain spelling is Chinese and has a character with which a Chinese date begins."""
+    return _HAN.search(plain) is not None and not CHINESE_STARTS.isdisjoint(plain)
 
 
 def may_contain_english_date(plain: str) -> bool:
-    """Whether a text in plain spelling has a digit, or a word without which there is no English date."""
-    if _DIGIT.search(plain):
-        return True
-    return not ENGLISH_ANCHORS.isdisjoint(_ENGLISH_WORD.findall(plain.lower()))
+    """Whether a text in plain spelling has one of the words, or the digits, without which there is no English date."""
+    lower = plain.lower()
+    return not ENGLISH_ANCHORS.isdisjoint(_ENGLISH_WORD.findall(lower)) or _DATE_DIGITS.search(lower) is not None
 
 
 def cannot_contain_date(text: str) -> bool:
-    """Whether the text has no word that an English date needs, no digit, and no character that begins a Chinese one."""
+    """Whether the text has no word or digits that an English date needs, and no character that begins a Chinese one."""
     plain = plain_spelling(text)
-    return CHINESE_STARTS.isdisjoint(plain) and not may_contain_english_date(plain)
+    return not may_contain_chinese_date(plain) and not may_contain_english_date(plain)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 
-__all__ = ["without_off_record"]
+__all__ = ["Spoken", "asks_only_not_to_keep", "keepable_texts", "without_off_record"]
 
 # Folded. At the beginning of a clause: "I don't remember that" is no request.
 _CLAUSE_EN: Final = (
@@ -38,7 +39,7 @@ _REQUEST: Final = re.compile(
     rf"|completely) )?{_OFF_EN}\b"
     rf"|{_CLAUSE_EN}keep (?:this|that|it) {_OFF_EN}\b"
     r"|(?:这个?|那个?|这些|这(?:件)?事|这(?:一)?[条句]|以上|刚才(?:说)?的|它|请|千万|就|可|你|都){0,4}"
-    r"(?:不要|别|不用|不必|不许|请勿)(?:帮我|给我|替我)?(?:记(?:下来?|住|录(?:下来)?)?|存(?:下来?|起来|储)?|保存(?:下来)?|记到记忆里)"
+    r"(?:(?<!要)不要|别|不用|不必|不许|请勿)(?:帮我|给我|替我)?(?:记(?:下来?|住|录(?:下来)?)?|存(?:下来?|起来|储)?|保存(?:下来)?|记到记忆里)"
     r"(?:这个|这些|这条|它|了|啦|哦|哈|啊|吧|呀|在记忆里)*(?= ?(?:[,，.。;；:：!！?？、)）~～]|$))"
     r"|(?P<whole>(?:不要|别|请勿|千万别|不许|不想让你|不希望你)(?:把|将)[^，。；;!！?？]{1,30}"
     r"(?:记(?:下来?|住|录|进|到)|存(?:下来?|起来|档|进)|保存|写进|写到|录入))"
@@ -47,6 +48,20 @@ _REQUEST: Final = re.compile(
     r"|(?:^|[,，.。;；!！?？] ?)(?:私下(?:里)?(?:跟你)?(?:说|讲)(?:一?[句下])?|说完就忘)(?= ?[,，:：])"
 )
 _WORDS: Final = re.compile(r"\w")
+_NUMBERS: Final = re.compile(r"\d+")
+# What may stand beside the request in a message that consists of it.
+_COURTESY: Final = re.compile(
+    r"\b(?:ok(?:ay)?|please|pls|thanks?|thank you|hey|oh|wait|no|yes|actually|sorry|by the way|btw)\b"
+    r"|好的?|谢谢|麻烦|拜托|哦|对了|等等|抱歉|不好意思|刚才(?:说)?的(?:那个|这个|话)?|(?:这|那)(?:个|些|件事|句话)"
+)
+
+
+class Spoken(NamedTuple):
+    """A message as far as it matters here."""
+
+    role: str
+    name: str | None
+    text: str
 
 
 def without_off_record(text: str) -> str:
@@ -54,9 +69,49 @@ def without_off_record(text: str) -> str:
 
     A request that stands alone means the sentence before it, or the one after it at the beginning of a text.
     """
-    if _REQUEST.search(fold(text)) is None:
-        return text
-    parts = sentences(text)
+    parts = sentences(text) if _REQUEST.search(fold(text)) is not None else []
+    left_out = _off_record(parts)
+    return "\n".join(part for place, part in enumerate(parts) if place not in left_out) if left_out else text
+
+
+def asks_only_not_to_keep(text: str) -> bool:
+    """Whether a text is such a request and nothing else: it means what was said before."""
+    folded = fold(text)
+    if _REQUEST.search(folded) is None:
+        return False
+    rest = _COURTESY.sub("", _REQUEST.sub(lambda found: found["whole"] or "", folded))
+    return _WORDS.search(rest) is None
+
+
+def keepable_texts(said: Sequence[Spoken]) -> list[str]:
+    """What of the messages of a conversation may be kept, one text for each.
+
+    Without what a user asks not to keep, in the same message or in the next one, and without the sentences of replies
+    that repeat it.
+    """
+    kept: list[str] = []
+    last: dict[str | None, int] = {}
+    secret = ""
+    for place, (role, name, text) in enumerate(said):
+        if role == "user":
+            kept.append(without_off_record(text))
+            secret = "" if kept[-1] == text else _taken_out(text)
+            if secret and name in last and asks_only_not_to_keep(text):
+                secret = said[last[name]].text
+                kept[last[name]] = ""
+                for index in range(last[name] + 1, place):
+                    if said[index].role == "user":
+                        break
+                    if said[index].role == "assistant":
+                        kept[index] = ""
+            last[name] = place
+        else:
+            kept.append(_without_repeated(text, secret) if secret and role == "assistant" else text)
+    return kept
+
+
+def _off_record(parts: Sequence[str]) -> set[int]:
+    """The places of the sentences that are not to be kept."""
     left_out: set[int] = set()
     for place, part in enumerate(parts):
         folded = fold(part).strip()
@@ -65,4 +120,20 @@ def without_off_record(text: str) -> str:
         left_out.add(place)
         if _WORDS.search(_REQUEST.sub(lambda found: found["whole"] or "", folded)) is None:
             left_out.add(place - 1 if place else place + 1)
-    return "\n".join(part for place, part in enumerate(parts) if place not in left_out)
+    return left_out
+
+
+def _taken_out(text: str) -> str:
+    parts = sentences(text)
+    left_out = _off_record(parts)
+    return "\n".join(part for place, part in enumerate(parts) if place in left_out)
+
+
+def _without_repeated(reply: str, secret: str) -> str:
+    """A reply without the sentences that have a word or a number of a secret."""
+    from jiyi.text.content_words import share_content
+
+    numbers = set(_NUMBERS.findall(secret))
+    parts = sentences(reply)
+    left = [part for part in parts if numbers.isdisjoint(_NUMBERS.findall(part)) and not share_content(part, secret)]
+    return reply if len(left) == len(parts) else "\n".join(left)

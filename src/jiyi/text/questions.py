@@ -45,6 +45,9 @@ _NOT_KNOWN_ZH: Final = (
     "|(?:还|并|好像|从来|也|都)?没(?:有)?(?:跟我|和我|告诉|提过|提到|说过|记录|记下|查到|找到|收到|看到|定下)"
     "|没印象|不了解|还没(?:说|定|提|讲)|没有(?:这|相关|记录|信息)|暂时没有"
 )
+_QUESTION_MARKS: Final = frozenset("?？؟")
+_NOT_KNOWN_SIGNS: Final = ("不", "没", "not ", "n't", "dont", "never", "nothing", "no idea")
+"""Each sentence that says that something is not known has one of them."""
 # What is to be done with a text that follows behind a colon, a quotation mark or the end of a line.
 _WORK_ON_TEXT: Final = (
     r"(?:hey |hi |ok |so |and |now )*"
@@ -85,6 +88,8 @@ def question_share(text: str) -> float:
     A question in which the speaker tells something ("did I tell you that we moved?", "我下周去北京，要带什么？") states
     a fact and does not count; "where did I put my passport?" tells nothing.
     """
+    if _QUESTION_MARKS.isdisjoint(text) and not _may_say_not_known(fold(text)):
+        return 0.0
     found = sentences(text)
     total = sum(map(len, found))
     empty = sum(len(sentence) for sentence in found if _answers_nothing(sentence))
@@ -103,6 +108,11 @@ def hands_over_text(text: str) -> bool:
     """
     follows = _compiled(_TEXT_FOLLOWS).search(text, 0, _TEXT_OFFSET + 8)
     return follows is not None and _compiled(_WORK_ON_TEXT).match(fold(text[: follows.start() + 1])) is not None
+
+
+def _may_say_not_known(folded: str) -> bool:
+    """Most texts have no sign of it, and are not taken apart."""
+    return any(sign in folded for sign in _NOT_KNOWN_SIGNS)
 
 
 def _answers_nothing(sentence: str) -> bool:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from jiyi.text.date_prefilter import cannot_contain_date
-
-if TYPE_CHECKING:
-    from jiyi.text.dates import DateSpan
+from jiyi.text.dates import DateSpan, find_dates
 
 __all__ = ["last_day_ahead"]
 
@@ -20,13 +17,11 @@ def last_day_ahead(text: str, said_at: datetime) -> date | None:
 
     A date without a year is the next one. Days are those of UTC: where a day more or less counts, leave one.
     """
-    shown = text[:_MAX_CHARACTERS]
-    if cannot_contain_date(shown):
+    spans = find_dates(text[:_MAX_CHARACTERS], now=said_at, tz=UTC)
+    if not spans:
         return None
-    from jiyi.text.dates import find_dates
-
     said = said_at.astimezone(UTC).date()
-    found = [_end(span, said) for span in find_dates(shown, now=said_at, tz=UTC)]
+    found = [_end(span, said) for span in spans]
     return max((day for day in found if day is not None), default=None)
 
 

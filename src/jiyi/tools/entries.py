@@ -191,6 +191,7 @@ class EntryTools:
             kind=self.kind,
             since=since,
             until=until,
+            time_zone=self.zone,
             min_relevance=0.0 if self.tags_only else MIN_RELEVANCE,
             # A memory that says what a hidden message says is not hidden with it.
             duplicates=self.hides is not None,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final
 
@@ -44,6 +45,11 @@ def log_changes(connection: Connection, lines: Sequence[Mapping[str, Any]]) -> N
         connection.insert(memory_changes, list(map(_values_of, lines)))
 
 
+@lru_cache(maxsize=256)
+def _names_text(names: tuple[str, ...]) -> str:
+    return to_json(names)
+
+
 def log_line(
     entry: MemoryEntry, operation: str, actor: str, changed: list[str], before: MemoryEntry | None
 ) -> dict[str, Any]:
@@ -56,7 +62,7 @@ def log_line(
         "operation": operation,
         "changed_at": entry.updated_at,
         "changed_by": actor,
-        "changed": to_json(changed) if changed else "[]",
+        "changed": _names_text(tuple(changed)),
         "before": to_json(before.to_dict()) if before is not None else None,
     }
 

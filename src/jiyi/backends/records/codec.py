@@ -108,6 +108,7 @@ _BY_TYPE: dict[Any, Callable[[Any], Any]] = {TIME: clock.of_driver, BOOLEAN: boo
 _COUNT = len(ENTRY_FIELDS)
 _NAMES = tuple(column.name for column in COLUMNS)
 _fields_of = attrgetter(*_NAMES)
+_versioned_of = attrgetter(*VERSIONED_FIELDS)
 _READ = tuple(
     (place, convert)
     for place, column in enumerate(each for each in COLUMNS if not each.derived)
@@ -145,4 +146,5 @@ def entry_values(entry: MemoryEntry) -> dict[str, Any]:
 
 def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:
     """Names of the versioned fields in which two versions differ."""
-    return [name for name in VERSIONED_FIELDS if getattr(before, name) != getattr(after, name)]
+    pairs = zip(VERSIONED_FIELDS, _versioned_of(before), _versioned_of(after), strict=True)
+    return [name for name, old, new in pairs if old != new]

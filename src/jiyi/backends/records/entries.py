@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from jiyi.backends.records import tags, writes
-from jiyi.backends.records.changelog import erase_texts
+from jiyi.backends.records.changelog import erase_texts, last_versions
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
@@ -24,6 +24,7 @@ _FACTS_OF_SESSION: Final = (
     f"{SELECT_ENTRY} WHERE scope = :scope AND conversation_id = :session_id AND position IS NULL "
     "AND memory_type = 'fact' ORDER BY id"
 )
+_SESSIONS_OF: Final = "SELECT DISTINCT scope, session_id FROM conversation_history WHERE message_id IN :ids"
 _EXPIRED: Final = f"FROM memory_records WHERE expires_at IS NOT NULL AND expires_at <= :at AND {ACTIVE}"
 _COUNT_EXPIRED: Final = f"SELECT count(*) {_EXPIRED}"
 _SELECT_EXPIRED: Final = f"SELECT id, scope {_EXPIRED}"
@@ -121,6 +122,20 @@ def forget_facts(
     if gone:
         tags.collect(connection)
     return len(gone), sum(fact.is_active for fact in facts) - sum(fact.is_active for fact in gone)
+
+
+def withdraw_messages(connection: Connection, ids: Sequence[str], actor: str) -> None:
+    """Take messages that somebody asks not to keep out of recall, with the facts that were made of them alone."""
+    known = last_versions(connection, ids)
+    for said in connection.rows(BY_IDS, {"ids": list(ids)}):
+        writes.remove_entry(connection, entry_of(said), actor, "forget")
+    for scope, session_id in connection.rows(_SESSIONS_OF, {"ids": list(ids)}):
+        # What never was an entry needs a line too: nothing is learned of a message with such a line.
+        writes.log_removals(connection, scope, [each for each in ids if each not in known], actor, "forget")
+        for fact in facts_of_session(connection, scope, session_id):
+            row = connection.row(BY_ID, {"id": fact.id, "scopes": [scope]})
+            if row is not None and set(ids).issuperset(fact.source.references):
+                forget(connection, entry_of(row), actor, erase=False, with_messages=False)
 
 
 def erase_made_of(connection: Connection, scope: str, key: str | None, entry_id: str | None, actor: str) -> None:

@@ -18,6 +18,7 @@ from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, decode_message, encode_message, imported_from, time_of_message
 from jiyi.model.storable import storable
+from jiyi.text.off_record import Spoken, asks_only_not_to_keep, keepable_texts
 
 _TRUST: Final = {"user": "user", "assistant": "agent"}
 
@@ -51,11 +52,18 @@ _INSERT = conversation_history.insert_of(
 )
 _REPLACE = "UPDATE conversation_history SET replaced_at = :now WHERE id IN :ids"
 _EPOCH = f"SELECT epoch, first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1"
+_LAST = f"SELECT position {_MESSAGES} {LIVE} ORDER BY position DESC LIMIT 1"
 # The two rows that the position of a new message depends on, in one answer.
 _NEXT_POSITION = (
-    f"SELECT (SELECT first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1), "
-    f"(SELECT position {_MESSAGES} {LIVE} ORDER BY position DESC LIMIT 1)"
+    f"SELECT (SELECT first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1), ({_LAST}), "
 )
+_ASKED = (
+    f"(SELECT content {_MESSAGES} {LIVE} AND role = 'user' AND position > ({_LAST}) - {{0}} "
+    "ORDER BY position DESC LIMIT 1)"
+)
+_NEAR = f"SELECT message_id, content {_MESSAGES} {LIVE} AND position >= :first AND position < :next ORDER BY position"
+_FAR = 50
+"""What a user asks not to keep was said at most so many messages before."""
 _IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
 _UNREPLACED = f"{_IN_EPOCH} AND replaced_at IS NULL"
 _OUTDATED = f"{_IN_EPOCH} AND state = 'new' AND last_position >= :position"
@@ -80,6 +88,8 @@ class Saved:
     """Message ids of the rows that are no longer part of the record."""
     ids: list[str] = field(default_factory=list)
     """Message ids of the rows written, where they were added at the end."""
+    withdrawn: list[str] = field(default_factory=list)
+    """Message ids of rows that stay in the record, and that the user has asked not to keep since."""
 
 
 def save(
@@ -128,9 +138,17 @@ def save(
     ]
     if rows:
         connection.executemany(_INSERT, rows)
+    written = {row["position"] - first for row in rows}
+    kept = keepable_texts(list(map(_spoken, messages)))
+    withdrawn = [
+        present[position][1]
+        for position, text in enumerate(kept)
+        if position not in written and not text and messages[position].text
+    ]
     return Saved(
-        [values_of_message(row, messages[row["position"] - first]) for row in rows],
+        [_values_of_message(row, messages[row["position"] - first], kept[row["position"] - first]) for row in rows],
         [row[1] for row in replaced.values()],
+        withdrawn=withdrawn if any(asks_only_not_to_keep(messages[each].text) for each in written) else [],
     )
 
 
@@ -197,7 +215,10 @@ def append(
     Each was said at `said_at`, at the time that it names itself, or now.
     """
     session = {"scope": scope, "session_id": session_id}
-    begins, last = connection.row(_NEXT_POSITION, session) or (None, None)
+    # A reply may repeat what the user has asked not to keep.
+    replies = bool(messages) and messages[0].role != "user"
+    statement = _NEXT_POSITION + (_ASKED.format(_FAR) if replies else "NULL")
+    begins, last, asked = connection.row(statement, session) or (None, None, None)
     first = max(begins or 0, 0 if last is None else last + 1)
     rows = [
         {
@@ -216,7 +237,28 @@ def append(
         connection.executemany(_INSERT, rows)
     ids = [str(row["message_id"]) for row in rows]
     keep_request(connection, ids)
-    return Saved([values_of_message(row, message) for row, message in zip(rows, messages, strict=True)], [], ids)
+    before = [] if asked is None else [("", _decoded_or_empty(asked))]
+    withdraws = any(message.role == "user" and asks_only_not_to_keep(message.text) for message in messages)
+    if withdraws or any(asks_only_not_to_keep(message.text) for _, message in before):
+        near = connection.rows(_NEAR, {**session, "first": first - _FAR, "next": first})
+        before = [(message_id, _decoded_or_empty(content)) for message_id, content in near]
+    kept = keepable_texts([_spoken(message) for message in (*(message for _, message in before), *messages)])
+    written = zip(rows, messages, kept[len(before) :], strict=True)
+    withdrawn = [
+        message_id
+        for (message_id, message), text in zip(before, kept, strict=False)
+        if withdraws and message.text and not text
+    ]
+    return Saved([_values_of_message(row, message, text) for row, message, text in written], [], ids, withdrawn)
+
+
+def _spoken(message: Message) -> Spoken:
+    return Spoken(message.role, message.name, message.text)
+
+
+def _decoded_or_empty(content: str) -> Message:
+    """The message of a row; one that cannot be read has nothing to withdraw."""
+    return decoded(content, 0, 0, []) or Message("")
 
 
 def messages_by_id(connection: Connection, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
@@ -250,9 +292,12 @@ _ENTRY = entry_values(
 )
 
 
-def values_of_message(row: Mapping[str, Any], message: Message) -> dict[str, Any] | None:
-    """What was said, as the columns of an entry. System prompts and tool calls are not said by anybody."""
-    text = _readable(message.text)
+def _values_of_message(row: Mapping[str, Any], message: Message, kept: str) -> dict[str, Any] | None:
+    """What was said and may be kept, as the columns of an entry.
+
+    System prompts and tool calls are not said by anybody.
+    """
+    text = _readable(kept)
     if message.role not in _TRUST or not text:
         return None
     said_at, message_id = row["created_at"], row["message_id"]

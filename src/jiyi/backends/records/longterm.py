@@ -361,7 +361,7 @@ def _amend(connection: Connection, scope: str, amendment: Amendment, actor: str,
 
 
 def _next_version(before: MemoryEntry, now: datetime, values: Mapping[str, Any]) -> MemoryEntry:
-    return replace(before, **values, version=before.version + 1, updated_at=max(now, before.updated_at))
+    return before.changed({**values, "version": before.version + 1, "updated_at": max(now, before.updated_at)})
 
 
 def _write_versions(
@@ -370,8 +370,7 @@ def _write_versions(
     rows = []
     lines = []
     for before, after in versions:
-        values = entry_values(after)
-        rows.append({name: values[name] for name in ("id", *_AMENDABLE)})
+        rows.append(entry_values(after))
         lines.append(log_line(after, operation, actor, changed_fields(before, after), before))
     connection.executemany(_AMEND, rows)
     log_changes(connection, lines)

@@ -137,6 +137,10 @@ def remember_messages(connection: Connection, saved: Saved, actor: str, *, recal
     for chunk in chunks(saved.replaced):
         for row in connection.rows(BY_IDS, {"ids": chunk}):
             remove_entry(connection, entry_of(row), actor, "forget")
+    if saved.withdrawn:
+        from jiyi.backends.records.entries import withdraw_messages
+
+        withdraw_messages(connection, saved.withdrawn, actor)
     if recallable:
         _insert_values_and_log(connection, [values for values in saved.written if values is not None], actor)
 
@@ -147,27 +151,32 @@ def erase_messages(connection: Connection, scope: str, ids: Sequence[str], actor
     Each leaves an erasing line in the change log, also one that was never recallable: an import of an old export finds
     it there and does not bring the message back.
     """
-    now = clock.utc_now()
     erased = delete_rows(connection, ids)
     for chunk in chunks(ids):
-        versions = last_versions(connection, chunk)
         erase_texts(connection, "entry_id IN :ids", {"ids": chunk})
-        lines = [
-            {
-                "entry_id": message_id,
-                "scope": scope,
-                "key": None,
-                "version": versions.get(message_id, 0) + 1,
-                "operation": "erase",
-                "changed_at": now,
-                "changed_by": actor,
-                "changed": "[]",
-                "before": None,
-            }
-            for message_id in chunk
-        ]
-        log_changes(connection, lines)
+        log_removals(connection, scope, chunk, actor, "erase")
     return erased
+
+
+def log_removals(connection: Connection, scope: str, ids: Sequence[str], actor: str, operation: str) -> None:
+    """Lines that say that messages were removed, also those that never were entries."""
+    now = clock.utc_now()
+    versions = last_versions(connection, ids)
+    lines = [
+        {
+            "entry_id": message_id,
+            "scope": scope,
+            "key": None,
+            "version": versions.get(message_id, 0) + 1,
+            "operation": operation,
+            "changed_at": now,
+            "changed_by": actor,
+            "changed": "[]",
+            "before": None,
+        }
+        for message_id in ids
+    ]
+    log_changes(connection, lines)
 
 
 def mark_erased(connection: Connection, scope: str, key: str, actor: str) -> None:

@@ -91,6 +91,7 @@ async def recall_facts(memory: Memory, access: Reader, body: FactQuestion) -> Re
         as_of=body.as_of,
         fused=body.fused,
         touch=body.touch,
+        time_zone=body.time_zone,
     )
     shown = [hit.to_dict() for hit in hits]
     return answer(

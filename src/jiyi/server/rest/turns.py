@@ -77,6 +77,7 @@ def _agent(memory: AgentMemory, access: Access, session_id: str, body: Said | No
             "token_limit": body.token_limit,
             "tools": body.tools,
             "extract": body.extract,
+            "time_zone": body.time_zone,
         }
     return memory.agent(session_id, user=access.scope, kind=access.kind, **options)
 

@@ -7,7 +7,7 @@ from datetime import datetime, time, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError
-from jiyi.text.date_prefilter import CHINESE_STARTS, may_contain_english_date, plain_spelling
+from jiyi.text.date_prefilter import may_contain_chinese_date, may_contain_english_date, plain_spelling
 from jiyi.text.dates.periods import Days, Yearly
 from jiyi.text.dates.reference_time import ReferenceTime
 from jiyi.text.dates.span import DateSpan
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from jiyi.text.dates.periods import Found
 
-_HAN: Final = re.compile("[\u4e00-\u9fff]")
 _REPORTED: Final = re.compile(r"\b(?:mention|said|say|told|talk|discuss)|提到|提及|说|表示|告诉|抱怨|聊")
 _AMBIGUOUS_RELATIVE: Final = re.compile(r"周|星期|礼拜|下|(?:[a-z]{3,6}day|weekend|next)\b", re.IGNORECASE)
 # The number of characters between two expressions that are searched for a verb of saying.
@@ -52,7 +51,7 @@ def without_dates(text: str, spans: Iterable[DateSpan]) -> str:
 def _find(text: str, reference: ReferenceTime) -> list[Found]:
     # Importing a grammar compiles many patterns, so it is imported only for texts that need it.
     found: list[Found] = []
-    if _HAN.search(text) and not CHINESE_STARTS.isdisjoint(text):
+    if may_contain_chinese_date(text):
         from jiyi.text.dates.chinese import find_chinese
 
         found += find_chinese(text, reference)

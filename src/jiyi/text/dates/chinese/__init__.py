@@ -62,7 +62,8 @@ def _rules() -> dict[str, tuple[Rule, ...]]:
 
 
 _RULES: Final = _rules()
-_START: Final = re.compile(f"[{''.join(_RULES)}]")
+# No expression begins inside a number, and none has a number of more than four digits.
+_START: Final = re.compile(f"[{''.join(sorted(set(_RULES) - set('0123456789')))}]|(?<![0-9])[0-9]{{1,4}}(?![0-9])")
 _TO: Final = re.compile(r"\s?(?:-{1,2}|~|到|至|直到|直至)\s?")
 _AND: Final = re.compile("、|和|及|与|以及|或|，|,")
 _UNTIL_NOW: Final = re.compile("至今|到现在|到目前|到如今|以来")

@@ -57,6 +57,7 @@ def _rules() -> dict[str, tuple[Rule, ...]]:
 
 _RULES: Final = _rules()
 _PREFIXES: Final = frozenset({"from", "between", "since", "before", "after"})
+_STARTS: Final = _PREFIXES.union(_RULES)
 _AND: Final = frozenset({",", "and", "or", "&"})
 
 
@@ -64,14 +65,11 @@ def find_english(text: str, reference: ReferenceTime) -> list[Found]:
     """The English date expressions of a text, in order. Quotes must be straight and digits ASCII."""
     reader = Reader(text, reference, _RULES, _DIGIT_RULES)
     found: list[Found] = []
-    index = 0
-    while index < len(reader.tokens):
-        token = reader.tokens[index]
-        after = 0
-        if token.raw[0].isdigit() or token.base in _RULES or token.base in _PREFIXES:
+    after = 0
+    for index, token in enumerate(reader.tokens):
+        if index >= after and (token.base in _STARTS or token.raw[0].isdigit()):
             hits, after = _expression(reader, index)
             found.extend(hits)
-        index = max(after, index + 1)
     return found
 
 

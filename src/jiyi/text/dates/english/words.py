@@ -286,11 +286,13 @@ class Token(NamedTuple):
 
 _TOKEN: Final = re.compile(
     r"""
-      (?<![\w./-])\d{4}(?:-\d{1,2}-|/\d{1,2}/|\.\d{2}\.)\d{1,2}(?!(?!T\d)\w|[-/.]\d)
+      [A-Za-z_\u00C0-\u024F][A-Za-z0-9_\u00C0-\u024F]*(?:'[A-Za-z]*)?
+    | (?<![\w./-])\d{4}(?:-\d{1,2}-|/\d{1,2}/|\.\d{2}\.)\d{1,2}(?!(?!T\d)\w|[-/.]\d)
     | (?<![\w./-])\d{1,2}/\d{1,2}/\d{4}(?!\w|[-/.]\d)
     | (?<![\w./-])\d{4}-(?:0[1-9]|1[0-2])(?!\w|[-/.]\d)
     | \d+(?:[.:]\d+)+ | \d{1,3}(?:,\d{3}){1,4}(?!\d)
     | [A-Za-z0-9_\u00C0-\u024F]+(?:'[A-Za-z]*)?
+    | [\u4E00-\u9FFF]+
     | \S
     """,
     re.VERBOSE | re.ASCII,
@@ -303,9 +305,13 @@ def tokenize(text: str) -> list[Token]:
     tokens = []
     for match in _TOKEN.finditer(text):
         raw = match.group()
-        ordinal = _ORDINAL.fullmatch(raw) if raw[0].isdigit() else None
-        digits = ordinal[1] if ordinal else raw
-        number = int(digits) if len(digits) <= 4 and digits.isascii() and digits.isdigit() else None
-        base = raw.lower().removesuffix("'s").rstrip("'") or raw
-        tokens.append(Token(base, raw, match.start(), match.end(), number, ordinal is not None))
+        begin, finish = match.span()
+        base, number, ordinal = raw.lower(), None, None
+        if "'" in base:
+            base = base.removesuffix("'s").rstrip("'") or raw
+        if raw[0].isdigit():
+            ordinal = _ORDINAL.fullmatch(raw)
+            digits = ordinal[1] if ordinal else raw
+            number = int(digits) if len(digits) <= 4 and digits.isascii() and digits.isdigit() else None
+        tokens.append(Token(base, raw, begin, finish, number, ordinal is not None))
     return tokens
