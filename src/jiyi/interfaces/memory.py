@@ -138,8 +138,9 @@ class Memory(AdministrationInterface, Protocol):
 
     async def update(
         self,
-        key_or_id: str,
+        key_or_id: str | None = None,
         *,
+        id: str | None = None,
         content: str | None = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
@@ -158,9 +159,10 @@ class Memory(AdministrationInterface, Protocol):
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
-        It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when nothing is to be changed or the scope has no such
-        entry, and `VersionConflictError` when it has another version than `if_version`.
+        With `id` keys are not looked at: an entry may have the id of another as its key. It gets a new version; the one
+        before stays in `history`. `clear` names what is to be empty afterwards, such as `["expires_at", "tags"]`.
+        Raises `InvalidInputError` when nothing is to be changed or the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
 
     async def forget(

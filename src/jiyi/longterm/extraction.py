@@ -13,7 +13,7 @@ from jiyi.errors import ContextOverflowError, ModelReplyError
 from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.structured_output import ask_json, shown, wrong
-from jiyi.longterm.untrusted import is_steering, looked_at, readable
+from jiyi.longterm.untrusted import looked_at, readable
 from jiyi.model.domain import DOMAINS, SUBSTANTIAL
 from jiyi.model.message import Message
 from jiyi.ports import ChatModel
@@ -27,7 +27,7 @@ from jiyi.text.claims import (
     split_claims,
     stated_in_question,
 )
-from jiyi.text.cues import find_statements, gives_orders, strip_code
+from jiyi.text.cues import find_statements, strip_code
 from jiyi.text.mentions import quotes_people
 from jiyi.text.non_statements import LEAD_IN
 from jiyi.text.off_record import Spoken, keepable_texts
@@ -43,6 +43,7 @@ from jiyi.text.statement_features import (
     tells_in_asking,
     without_announcement,
 )
+from jiyi.text.steering import is_steering
 from jiyi.text.topics import topics_of
 
 _log = logging.getLogger("jiyi.longterm")
@@ -153,8 +154,6 @@ def _asks_memory(text: str) -> bool:
 def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
     text = without_requested_text(said.user[:_LONGEST_BY_RULES])
-    if gives_orders(text):
-        return []
     kept = _kept_sentences(text, classifier)
     claims = [claim for claim in _claims_of(kept) if _says_something(claim)][:_MAX_BY_RULES]
     domains = classifier.domains(claims, text)

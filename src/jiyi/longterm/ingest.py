@@ -22,7 +22,6 @@ from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.residue import residue_without_attribute
 from jiyi.longterm.rule_router import route_by_rules
-from jiyi.longterm.untrusted import is_steering
 from jiyi.longterm.vetoes import forbids
 from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import USER, Claim
@@ -39,6 +38,7 @@ from jiyi.text import detect_language, fold
 from jiyi.text.change_words import is_temporary
 from jiyi.text.claims import only_asks
 from jiyi.text.pronouns import may_mean, mentions_somebody
+from jiyi.text.steering import is_steering
 from jiyi.text.subject_phrases import about_different_things
 from jiyi.text.subjects import subject_words
 
@@ -309,12 +309,16 @@ class FactIngestor:
 
     @staticmethod
     def _link(decision: _Decision, entry: MemoryEntry, old: MemoryEntry) -> None:
-        """Both stay; the newer one names the older one as a possible conflict."""
-        claim = entry.source.claim or Claim()
+        """Both stay; the newer one names the older one as a possible conflict.
+
+        `entry` may have been linked before: what counts is its form in the decision.
+        """
+        place = next(number for number, each in enumerate(decision.entries) if each.id == entry.id)
+        source = decision.entries[place].source
+        claim = source.claim or Claim()
         if old.id not in claim.conflicts_with:
             linked = replace(claim, conflicts_with=(*claim.conflicts_with, old.id))
-            place = decision.entries.index(entry)
-            decision.entries[place] = replace(entry, source=replace(entry.source, claim=linked))
+            decision.entries[place] = replace(decision.entries[place], source=replace(source, claim=linked))
 
     def _supersede(self, old: MemoryEntry, new: MemoryEntry) -> list[Amendment]:
         return [replace(change, because=new.id) for change in superseded_by(self._deps.store, old, new.id)]

@@ -215,8 +215,9 @@ class KeyedMemory(MemoryBase):
 
     async def update(
         self,
-        key_or_id: str,
+        key_or_id: str | None = None,
         *,
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         content: str | None = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
@@ -235,11 +236,15 @@ class KeyedMemory(MemoryBase):
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
-        It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when nothing is to be changed or the scope has no such
-        entry, and `VersionConflictError` when it has another version than `if_version`.
+        With `id` keys are not looked at: an entry may have the id of another as its key. It gets a new version; the one
+        before stays in `history`. `clear` names what is to be empty afterwards, such as `["expires_at", "tags"]`.
+        Raises `InvalidInputError` when nothing is to be changed or the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
-        named = self._limits.check_session_id(key_or_id, "key_or_id")
+        if key_or_id is not None and id is not None:
+            raise InvalidInputError("pass key_or_id or an id, not both")
+        by_id = id is not None
+        named = self._limits.check_session_id(id if by_id else key_or_id, "id" if by_id else "key_or_id")
         changes = checked_fields(
             self._limits,
             content=content,
@@ -260,10 +265,17 @@ class KeyedMemory(MemoryBase):
             raise InvalidInputError("nothing to change: give content, tags or another field, or name one in clear")
         own = self._scope(scope)
         updated = await self._write(
-            self._store.update, own, named, changes, actor=self._settings.actor, if_version=check_version(if_version)
+            self._store.update,
+            own,
+            named,
+            changes,
+            actor=self._settings.actor,
+            if_version=check_version(if_version),
+            by_id=by_id,
         )
         if updated is None:
-            raise InvalidInputError(f"key_or_id {ascii(key_or_id)[:80]} is no key and no id of an entry of the scope")
+            what = "id {} is no id" if by_id else "key_or_id {} is no key and no id"
+            raise InvalidInputError(f"{what.format(ascii(named)[:80])} of an entry of the scope")
         self._written()
         return updated
 

@@ -39,9 +39,18 @@ class EntryStore(Protocol):
         ...
 
     def update(
-        self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str, if_version: int | None = None
+        self,
+        scope: str,
+        key_or_id: str,
+        changes: Mapping[str, Any],
+        *,
+        actor: str,
+        if_version: int | None = None,
+        by_id: bool = False,
     ) -> MemoryEntry | None:
         """A new version of the entry with this key, or else this id, with these fields changed.
+
+        With `by_id` no key is looked at.
 
         `None` when the scope has no such entry; `VersionConflictError` when it has another version than `if_version`.
         """

@@ -15,13 +15,14 @@ from typing import Final
 from jiyi.text.attributes import read_attribute
 from jiyi.text.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
 from jiyi.text.evidence import has_date, weigh
-from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, OVERREACHING, PASSING, QUESTION, TASK_FOR_NOW
+from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, PASSING, QUESTION, TASK_FOR_NOW
 from jiyi.text.normalize import fold
 from jiyi.text.off_record import without_off_record
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.steering import without_steering
 
-__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "attribute_of", "find_statements", "gives_orders", "strip_code"]
+__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "attribute_of", "find_statements", "strip_code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +64,14 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
     Of a speaker other than the user only decisions count: an assistant's reply mostly repeats or explains.
     """
     text = text[:_LONGEST_TEXT]
-    if OVERREACHING.search(fold(text)):
-        return []
     found: dict[str, Statement] = {}
-    for sentence in sentences(without_off_record(_CODE.sub(" ", text))):
+    for sentence in sentences(without_steering(without_off_record(_CODE.sub(" ", text)))):
         for statement in _statements(sentence):
             if speaker == "user" or statement.kind == "decision":
                 found.setdefault(fold(statement.content), statement)
         if len(found) >= _MAX_STATEMENTS:
             break
     return list(found.values())[:_MAX_STATEMENTS]
-
-
-def gives_orders(text: str) -> bool:
-    """Whether a text gives orders to the memory itself."""
-    return OVERREACHING.search(fold(text)) is not None
 
 
 def strip_code(text: str) -> str:

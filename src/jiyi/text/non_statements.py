@@ -8,23 +8,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["HYPOTHETICAL", "LEAD_IN", "OVERREACHING", "PASSING", "QUESTION", "TASK_FOR_NOW"]
+__all__ = ["HYPOTHETICAL", "LEAD_IN", "PASSING", "QUESTION", "TASK_FOR_NOW"]
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives))
 
-
-OVERREACHING: Final = _any(
-    r"(?:忽略|无视|忘掉|忘记|绕过|跳过).{0,10}(?:规则|指令|限制|提示|设定|安全)|(?:别的|其他|所有|另一个|任何)用户"
-    r"|重要性.{0,6}(?:1(?:\.0)?|最高|满分)|(?:设为|存为|写入|标记为).{0,6}(?:永久记忆|最高优先)",
-    r"删除(?:其他|所有|全部)(?:的)?记忆|系统管理员|你的(?:系统提示|规则)",
-    r"\b(?:ignore|disregard|forget|bypass|override)\b.{0,25}\b(?:rules?|instructions?|prompts?|guidelines|polic\w+"
-    r"|restrictions)\b|\bimportance (?:score )?(?:of|to|=|:)? ?1\b|\b(?:another|other|every|all|any) users?\b",
-    r"^\s*(?:system|assistant|developer) ?(?:prompt|message)?:|\b(?:delete|erase|wipe|raise"
-    r"|modify) (?:the importance of )?(?:all|every|other|your) memor",
-)
-"""Instructions to the memory itself (prompt injection)."""
 
 QUESTION: Final = _any(
     r"[?？][\W_]*$",

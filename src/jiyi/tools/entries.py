@@ -298,7 +298,7 @@ class EntryTools:
         if entry is None:
             raise InvalidInputError(f"there is no memory with the id {given['id']!a}; recall and list show the ids")
         changed = await self.memory.update(
-            entry.id, content=given.get("content"), tags=given.get("tags"), scope=self.scope
+            id=entry.id, content=given.get("content"), tags=given.get("tags"), scope=self.scope
         )
         return Result({"id": changed.id, "version": changed.version}, f"Updated (id {changed.id[:_SHORT_ID]}).")
 

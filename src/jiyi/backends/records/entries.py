@@ -53,9 +53,10 @@ def update(
     actor: str,
     *,
     if_version: int | None = None,
+    by_id: bool = False,
 ) -> MemoryEntry | None:
     """A new version of the entry with this key, or else this id; `None` when the scope has none."""
-    row = connection.row(BY_KEY, {"scope": scope, "key": key_or_id})
+    row = None if by_id else connection.row(BY_KEY, {"scope": scope, "key": key_or_id})
     if row is None:
         row = connection.row(BY_ID, {"id": key_or_id, "scopes": [scope]})
     now = clock.utc_now()

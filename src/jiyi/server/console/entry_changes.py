@@ -34,7 +34,9 @@ async def edit(visit: Visit) -> Response:
     try:
         changes, cleared = _changes(entry, form)
         if changes or cleared:
-            await visit.memory.update(entry.id, scope=visit.scope, if_version=_version(form), clear=cleared, **changes)
+            await visit.memory.update(
+                id=entry.id, scope=visit.scope, if_version=_version(form), clear=cleared, **changes
+            )
     except VersionConflictError:
         return _form(visit, await _own(visit), given, conflict=True, status=412)
     except InvalidInputError as error:

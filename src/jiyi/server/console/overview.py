@@ -101,7 +101,7 @@ async def recent_changes(visit: Visit) -> list[MemoryChange]:
     for _ in range(_LOOKS):
         start = max(0, end - _LOOK_BACK)
         some = await visit.memory.changes(after=start, scopes=visit.scope, limit=_LOOK_BACK)
-        found += reversed([change for change in some if change.position <= end])
+        found += reversed([change for change in some if change.entry_id and change.position <= end])
         if len(found) >= _RECENT or start == 0:
             break
         end = start

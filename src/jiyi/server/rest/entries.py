@@ -181,7 +181,7 @@ async def update_entry(
         raise InvalidInputError("the body has no field to change")
     try:
         changed = await memory.update(
-            entry.id, scope=access.scope, if_version=version_meant(entry.version, if_match), **changes
+            id=entry.id, scope=access.scope, if_version=version_meant(entry.version, if_match), **changes
         )
     except VersionConflictError as error:
         raise changed_meanwhile(error) from None
