@@ -64,3 +64,13 @@ def test_an_unknown_zone_is_named(memory: AgentMemory) -> None:
     for call in (lambda: memory.recall("x", time_zone="Mars/Olympus"), lambda: memory.agent("s", time_zone="../etc")):
         with pytest.raises(InvalidInputError, match="is unknown; use a name such as 'Asia/Shanghai'"):
             call()
+
+
+def test_a_turn_happens_at_the_time_of_the_clock(memory: AgentMemory) -> None:
+    turn = memory.agent("s").begin("What did I do on Sunday?")
+    assert "Painted the fence" in turn.messages[0].text
+    turn.finish("You painted the fence.")
+    assert {each.created_at for each in memory.chat("s").messages()} == {MONDAY}
+    dated = {"role": "user", "content": "Hello again", "created_at": "2026-01-01T00:00:00Z"}
+    memory.agent("s").begin(dated).finish("Hello.")
+    assert memory.chat("s").messages()[2].created_at == datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,7 +17,7 @@ from jiyi.agent.turn import ROUND_JOB, Turn
 from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.model.identity import new_id, text_hash
 from jiyi.model.job import JobDraft
-from jiyi.model.message import Message, MessageLike, check_message
+from jiyi.model.message import Message, MessageLike, check_message, time_of_message
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import TurnEvent, UnfinishedTurn
 
@@ -92,19 +92,19 @@ class Agent:
         extra = {**said.extra, TURN: turn_id} | ({} if wanted is None else {REQUEST: wanted})
         question = replace(said, extra=extra)
         if wanted is None:
-            message_id = await self._deps.chat.put(question)
+            message_id = await self._put(question)
         else:
             once = OnceRequest(self.scope, f"turn:{text_hash(self.session_id, wanted)}", "")
             try:
                 with in_request(once):
-                    message_id = await self._deps.chat.put(question)
+                    message_id = await self._put(question)
             except RepeatedRequestError:
                 # It came twice at the same time, or it is not among the newest messages any more.
                 known = _of_request(await self._all_turns(), wanted)
                 if known is not None:
                     return await self._reopen(known)
                 # What was said was deleted since.
-                message_id = await self._deps.chat.put(question)
+                message_id = await self._put(question)
         self._deps.used(self.scope, self.session_id)
         return await self._open(turn_id, message_id, question)
 
@@ -221,6 +221,12 @@ class Agent:
         return f"<Agent {self.session_id!r} scope={self.scope!r} kind={self.kind!r}>"
 
     # --- inside -------------------------------------------------------------------------------------------------------
+
+    async def _put(self, question: Message) -> str:
+        """Store what the user said, at the time that it names itself, or now by the clock of the memory."""
+        said_at = None if time_of_message(question) is not None else self._deps.facts.now()
+        message_id: str = await self._deps.chat.put(question, created_at=said_at)
+        return message_id
 
     def _turn_of_session(self) -> AbstractAsyncContextManager[object]:
         return self._sessions.lock(self.scope, self.session_id)

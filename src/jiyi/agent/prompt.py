@@ -214,7 +214,13 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
     hits = await deps.recall(
-        query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum, time_zone=deps.zone
+        query,
+        2 * _PASSAGES,
+        scope=deps.scope,
+        kind=deps.kind,
+        min_relevance=minimum,
+        time_zone=deps.zone,
+        now=deps.facts.given_now,
     )
     language = detect_language(query)
     states = _states_something(query)

@@ -72,6 +72,11 @@ class LongtermDeps:
     """The kinds of facts that are not forgotten."""
     now: Callable[[], datetime] = clock.utc_now
 
+    @property
+    def given_now(self) -> datetime | None:
+        """The time by a clock that the caller gave; `None` by that of the system."""
+        return None if self.now is clock.utc_now else self.now()
+
 
 def made_by(model: ChatModel | None) -> str:
     """What `source` says about who made an entry."""
