@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from jiyi.model.entry import NOTE_TYPE
 from jiyi.model.note import note_place
 from jiyi.server.console.visit import local_address
-from jiyi.server.sessions import CONSOLE
+from jiyi.server.logins import CONSOLE
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry

@@ -12,8 +12,8 @@ from jiyi.model.domain import DOMAINS
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Visit
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 if TYPE_CHECKING:
     from jiyi.longterm.conflicts import Winner
