@@ -7,6 +7,7 @@ from typing import Final
 
 from jiyi.text.change_words import is_mistake
 from jiyi.text.claims import clauses_of
+from jiyi.text.ended_objects import ends_only
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
 from jiyi.text.phrases_en import read_en
@@ -28,6 +29,8 @@ def ends_something_else(message: str, fact: str) -> bool:
     known = fold(fact)
     if is_mistake(fold(message)):
         return False
+    if things := ends_only(message):
+        return not any(thing.is_in(fact) for thing in things)
     ended = False
     for clause in clauses_of(message):
         over = _ENDED.search(clause)
