@@ -172,7 +172,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             chat=self.chat(session, scope=scope),
             notes=self.notes if has_notes else None,
             longterm=self.longterm,
-            facts=self._lt,
+            stores=self._lt,
             recall=self.recall,
             feedback=self.runtime.feedback,
             toolbox=lambda hides: self._toolbox(scope, kind, MAX_TOOL_ANSWER, hides, zone),
