@@ -30,7 +30,7 @@ from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
 from jiyi.prompts.agent import INSTRUCTIONS, corrected, passages_block, said_in, today
 from jiyi.text import detect_language, fold
-from jiyi.text.fact_kinds import only_asks
+from jiyi.text.fact_kinds import states_nothing
 from jiyi.text.language import Language
 from jiyi.text.questions import asks_about_texts
 from jiyi.text.smalltalk import says_nothing
@@ -269,7 +269,7 @@ def _states_something(query: str) -> Callable[[MemoryEntry], bool]:
         if hit.memory_type == MESSAGE_TYPE and says_nothing(hit.content):
             return False
         # What the assistant said answers, also where it asks.
-        return about_requests or hit.role == "assistant" or hit.pinned or not only_asks(hit.content)
+        return about_requests or hit.role == "assistant" or hit.pinned or not states_nothing(hit.content)
 
     return states
 

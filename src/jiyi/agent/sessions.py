@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
-from jiyi.text.fact_kinds import only_asks
+from jiyi.text.fact_kinds import states_nothing
 
 if TYPE_CHECKING:
     from jiyi.agent.turn import Turn
@@ -45,7 +45,7 @@ class AgentSessions:
         with self._guard:
             self._questions = {turn.id: self._questions[turn.id] for turn in turns if turn.id in self._questions}
             return frozenset(
-                self._questions[turn.id] for turn in turns if turn.id in self._questions and only_asks(turn.text)
+                self._questions[turn.id] for turn in turns if turn.id in self._questions and states_nothing(turn.text)
             )
 
     def began(self, turn: Turn, message_id: str) -> None:

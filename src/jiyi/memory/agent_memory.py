@@ -187,7 +187,6 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             zone=zone,
             retries=settings.llm_retries,
             simple=settings.enable_simple_memory,
-            now=self._lt.now,
         )
         shares = share_out(options, make_toolbox(deps, options, None).openai(), counter, with_notes=has_notes)
         limit = shares.conversation
