@@ -1,7 +1,8 @@
 """Messages that change nothing of what they touch: wishes, conditions, additions, celebrations, stays and visits.
 
-`changes_nothing_of` tells whether a message of one of these kinds surely says nothing against a fact; `only_differs` whether
-it tells by how much something has changed, and not to what: the older figure is doubtful then, and not replaced.
+`changes_nothing_of` tells whether a message of one of these kinds surely says nothing against a fact; `only_differs`
+whether it tells by how much something has changed, and not to what: the older figure is doubtful then, and not
+replaced.
 """
 
 from __future__ import annotations
