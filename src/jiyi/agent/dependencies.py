@@ -39,7 +39,7 @@ class AgentOptions:
     """Only these tools; `None` means all."""
     own_tools: Toolbox | None = None
     """Tools of the program, offered besides."""
-    profile_tokens: int = 600
+    profile_tokens: int = 1_000
     """How many tokens the profile of the user may have; 0 means none."""
     max_rounds: int = MAX_ROUNDS
     """How often the model may ask for tools before it has to answer."""

@@ -28,6 +28,9 @@ _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _COORDINATED: Final = re.compile(r"\b(?:and|but|&)\s*$", re.IGNORECASE)
 _ONE_MORE: Final = re.compile(r"^(?:an?|the|my|our|some|one|two|three|four|five|\d+|[A-Z])\b")
 _NEGATED: Final = re.compile(r"\b(?:not|never|no)\b|n't\b|不|没")
+_OWNED: Final = re.compile(
+    r"(?:'s|’s) [a-z][\w -]*?(?= (?:is|are|was|has|will|starts)\b)|的[^，是在有定]{1,8}(?=是|在|有|定)"
+)
 _LISTED: Final = re.compile(r"(?:、|和|还有)\s*$")
 _FIRST_PERSON: Final = frozenset(
     ["i", "i'm", "im", "i've", "ive", "we", "we've", "we're", "我", "我们", "咱", "咱们", "俺"]
@@ -64,7 +67,7 @@ def _readable(text: str, first: str) -> str:
     named = subject_of_clause(text)
     if not pronoun and ((han and named) or (begins is not None and (named or starts_with_subject(folded)))):
         return text
-    who = subject_words(first)
+    who = _subject_in(first)
     if who and who.lower() not in _FIRST_PERSON:
         return f"{who}：{text}" if han else f"{who}: {text}"
     verb = (predicate_zh if han else predicate_en)(first)
@@ -79,6 +82,13 @@ def _readable(text: str, first: str) -> str:
         # One more of a list: (I've got a cat,) a dog and a parrot.
         return f"{verb}{text}" if han else f"{verb} {text}"
     return f"{who}{text}" if han and not pronoun else text
+
+
+def _subject_in(first: str) -> str:
+    """The words that name what a part is about: not the niece in "My niece's wedding is in July"."""
+    who = subject_words(first)
+    owned = _OWNED.match(first, len(who)) if who and first.startswith(who) else None
+    return who if owned is None else who + owned[0]
 
 
 def says_something(piece: str) -> bool:

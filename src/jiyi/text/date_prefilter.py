@@ -53,7 +53,6 @@ _ANCHORS: Final = """
 """
 ENGLISH_ANCHORS: Final = frozenset(_ANCHORS.split())
 """Every English date expression has one of these words, or digits that can be a part of one."""
-_HAN: Final = re.compile("[\u4e00-\u9fff]")
 _ENGLISH_WORD: Final = re.compile("[a-z]+")
 # A year (which every date in digits has), a decade, "on the 15th", a quarter or half of a year.
 _DATE_DIGITS: Final = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|[0-9](?:st|nd|rd|th)|0s|[qh][1-4]")
@@ -66,7 +65,9 @@ def plain_spelling(text: str) -> str:
 
 def may_contain_chinese_date(plain: str) -> bool:
     """Whether a text in plain spelling is Chinese and has a character with which a Chinese date begins."""
-    return _HAN.search(plain) is not None and not CHINESE_STARTS.isdisjoint(plain)
+    if plain.isascii() or CHINESE_STARTS.isdisjoint(plain):
+        return False
+    return any("\u4e00" <= character <= "\u9fff" for character in plain)
 
 
 def may_contain_english_date(plain: str) -> bool:

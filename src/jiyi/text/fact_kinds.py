@@ -124,6 +124,11 @@ _PREFERENCE: Final = _any(
     r"|\b(?:i'm|i am) (?:afraid|scared|fond|tired|sick) of\b|\bi'?d rather\b",
     r"喜欢|喜爱|讨厌|偏好|偏爱|习惯|受不了|最爱|爱(?:吃|喝|看|听|玩)|[我他她]怕(?!是)|宁愿|不感兴趣",
 )
+_NOT_YET: Final = _any(
+    r"\b(?:considering|thinking (?:of|about)|might|may be|planning to|hoping to|view(?:ed|ing)|movers|removals?)\b",
+    r"考虑|打算|犹豫|看中|看了|想(?:换|搬|给|送|买)|要搬|搬家公司|改到|约好|预算",
+)
+"""A plan, or what is arranged once: it says something of a home, a job or a birthday, and not which it is."""
 _HEALTH_ATTRIBUTES: Final = frozenset({"allergy", "health", "medication", "doctor", "diet"})
 _IDENTITY_ATTRIBUTES: Final = frozenset(
     {
@@ -146,15 +151,25 @@ _TASK: Final = _any(
 )
 
 
+_CLAUSE_END: Final = re.compile(r"[,，;；:：。.!！]\s*")
+_FIRST_PERSON: Final = re.compile(r"[我咱]|(?<![^\W_])(?:i|i'm|i've|my|we|our)(?![^\W_])")
+
+
 @lru_cache(maxsize=8_192)
 def is_request(text: str) -> bool:
-    """Whether a text asks: a question, or something that is to be done once. A standing instruction is no request."""
+    """Whether a text asks: a question, or something that is to be done once. A standing instruction is no request.
+
+    "I don't eat fish, book a table" states something.
+    """
     folded = fold(text).strip()
     if _is_standing(folded):
         return False
-    if _TASK.search(folded) is not None or REQUEST.search(folded) is not None:
+    if _TASK.search(folded) is None and REQUEST.search(folded) is None:
+        return asks(text) and question_share(text if folded.endswith("?") else f"{text}?") >= 0.5
+    clauses = [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
+    if len(clauses) == 1 or hands_over_text(text):
         return True
-    return asks(text) and question_share(text if folded.endswith("?") else f"{text}?") >= 0.5
+    return not any(_FIRST_PERSON.search(fold(each)) and not is_request(each) for each in clauses)
 
 
 @lru_cache(maxsize=8_192)
@@ -168,7 +183,8 @@ def fact_kind(text: str, attribute: str = "") -> str:
     folded = fold(text).strip()
     if attribute in _HEALTH_ATTRIBUTES or _HEALTH.search(folded) is not None:
         return HEALTH
-    if attribute in _IDENTITY_ATTRIBUTES or _IDENTITY.search(folded) is not None or _NAMED.search(text) is not None:
+    identity = attribute in _IDENTITY_ATTRIBUTES or _IDENTITY.search(folded) or _NAMED.search(text)
+    if identity and _NOT_YET.search(folded) is None:
         return IDENTITY
     if _is_standing(folded):
         return INSTRUCTION
@@ -196,10 +212,6 @@ def begins_with_another_person(text: str) -> bool:
     return (_NAME_EN.match(text.strip()) or _NAME_ZH.match(text.strip())) is not None
 
 
-_CLAUSE_END: Final = re.compile(r"[,，;；:：。.!！]\s*")
-_FIRST_PERSON: Final = re.compile(r"[我咱]|(?<![^\W_])(?:i|i'm|i've|my|we|our)(?![^\W_])")
-
-
 def only_asks(text: str) -> bool:
     """Whether a message states nothing about anybody: requests, bare questions, small talk, or a text to work on.
 
@@ -208,14 +220,7 @@ def only_asks(text: str) -> bool:
     if hands_over_text(text):
         return True
     found = sentences(text)
-    return bool(found) and all(is_small_talk(sentence) or _asks_only(sentence) for sentence in found)
-
-
-def _asks_only(sentence: str) -> bool:
-    if not is_request(sentence):
-        return False
-    clauses = [clause for clause in _CLAUSE_END.split(sentence)[1:] if clause.strip()]
-    return not any(_FIRST_PERSON.search(fold(clause)) and not is_request(clause) for clause in clauses)
+    return bool(found) and all(is_small_talk(sentence) or is_request(sentence) for sentence in found)
 
 
 def _is_standing(folded: str) -> bool:

@@ -52,7 +52,10 @@ def read_en(clause: str) -> Phrase | None:  # noqa: PLR0911
         if thing is not None:
             return thing
         return SPEAKER if _FIRST_EN.match(first) else None
-    if verb is None or verb == 0 or verb > _MOST_TOKENS or REPORTS_EN.fullmatch(tokens[verb].lower()):
+    if verb is None or verb == 0 or verb > _MOST_TOKENS:
+        return None
+    # "my manager rang", and not "my manager's called Raj".
+    if REPORTS_EN.fullmatch(tokens[verb].lower()) and not tokens[verb - 1].endswith("'s"):
         return None
     if any(_FIRST_EN.match(token.lower()) for token in tokens[:verb]):
         # "At work I report to …".

@@ -239,6 +239,8 @@ _NAME_SUBJECT: Final = re.compile(
     r"|goes|went|lives|works|wants|said|says|told|can't|heads|does|moved|turned|turns|keeps|left|rang|called|texted|loves|hates"
     r"|and I)\b)"
 )
+# "Tom's mum Jean has dementia" is not about Tom.
+_OWNED: Final = re.compile(rf"'s (?:\w+ )?(?:{'|'.join(map(re.escape, _LATIN))})\b(?: [A-Z][\w'-]+)?")
 _LEAD: Final = re.compile(r"^(?:So|And|But|Well),? ")
 _NO_NAMES: Final = frozenset(
     [
@@ -355,11 +357,14 @@ def subject_words(text: str) -> str:
         return ""
     match = next((m for pattern in (_SUBJECT_ZH, _SUBJECT_EN) if (m := pattern.search(folded))), None)
     if match is not None:
-        name = re.match(r"(?:,? [A-Z][\w'-]+)+|[阿小老大]?[\u3400-\u9fff]{1,2}(?=，)", text[match.end() :])
+        name = re.match(
+            r"(?:,? [A-Z][\w'-]+)+|(?![姓叫是在有住做当])[阿小老大]?[\u3400-\u9fff]{1,2}(?=，)", text[match.end() :]
+        )
         return (text[: match.end()] + (name[0] if name is not None else "")).strip()
     named = _NAME_SUBJECT.search(text)
     if named is not None and named_subject(text):
-        return _LEAD.sub("", text[: named.end("of")])
+        owned = _OWNED.match(text, named.end("of"))
+        return _LEAD.sub("", text[: named.end("of") if owned is None else owned.end()])
     first = re.match(r"(?:我们?|咱们?|俺|本人)(?:家)?|(?:i'm|im|i've|ive|i|we're|we've|we)\b", folded)
     return text[: first.end()] if first is not None else ""
 
