@@ -13,9 +13,12 @@ from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import Claim
 from jiyi.model.identity import text_hash
 
-DEFAULT_MEMORY_TYPE = "fact"
+FACT_TYPE = "fact"
+DEFAULT_MEMORY_TYPE = FACT_TYPE
 DEFAULT_IMPORTANCE = 0.5
 TRUST_LEVELS = ("user", "agent", "tool", "import")
+REFLECTION_TYPE = "reflection"
+"""What several facts together say, written by a model or by rules."""
 MESSAGE_TYPE = "message"
 """The memory type of the messages of conversations."""
 NOTE_TYPE = "note"

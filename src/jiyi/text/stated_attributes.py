@@ -16,11 +16,12 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from jiyi.model.claim import USER
 from jiyi.text.attribute_forms import ATTRIBUTES, may_ask_for
 from jiyi.text.normalize import fold
 from jiyi.text.questions import hands_over_text, question_share
 from jiyi.text.sentences import sentences
-from jiyi.text.subjects import SUBJECT_WORDS, USER, canonical, named_subject, relations_like
+from jiyi.text.subjects import SUBJECT_WORDS, canonical, named_subject, relations_like
 from jiyi.text.substrings import SubstringSet
 
 __all__ = ["asked_attributes", "stated_attributes"]

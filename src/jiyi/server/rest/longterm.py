@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
+from jiyi.model.entry import FACT_TYPE, REFLECTION_TYPE
 from jiyi.server.problems import ProblemError
 from jiyi.server.rest import responses, room_responses
 from jiyi.server.rest.bodies import (
@@ -66,7 +67,7 @@ async def list_facts(
     """The facts that the key sees, of some domains or of all, newest first."""
     page = await memory.list(
         scope=access.scope,
-        memory_types=["fact"],
+        memory_types=[FACT_TYPE],
         domains=domain,
         limit=limit,
         cursor=cursor,
@@ -161,7 +162,7 @@ async def list_superseded(
 @router.get("/reflections", operation_id="listReflections", **answers(responses.EntriesAnswer))
 async def list_reflections(memory: Memory, access: Reader, *, limit: PageLimit = 50, cursor: Cursor = None) -> Response:
     """The reflections that the key sees, newest first."""
-    page = await memory.list(scope=access.scope, memory_types=["reflection"], limit=limit, cursor=cursor)
+    page = await memory.list(scope=access.scope, memory_types=[REFLECTION_TYPE], limit=limit, cursor=cursor)
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
