@@ -13,10 +13,10 @@ from jiyi.agent.loop import run_turn
 from jiyi.agent.progress import ABANDONED, BROKEN_OFF, REQUEST, TURN, TurnProgress, turns_in
 from jiyi.agent.prompt import Blocks, Shares, gather_blocks
 from jiyi.agent.sessions import AgentSessions
-from jiyi.agent.turn import ROUND_JOB, Turn
+from jiyi.agent.turn import Turn
 from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.model.identity import new_id, text_hash
-from jiyi.model.job import JobDraft
+from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.message import Message, MessageLike, check_message, time_of_message
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import TurnEvent, UnfinishedTurn

@@ -21,17 +21,17 @@ from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
 from jiyi.longterm.context import build_context, drawn_from_several
 from jiyi.longterm.profile import MAX_FACTS, build_profile
-from jiyi.longterm.reflection import REFLECTION
 from jiyi.model.domain import GENERAL_CHAT
-from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
 from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
-from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in, today
+from jiyi.prompts.agent import INSTRUCTIONS, corrected, passages_block, said_in, today
 from jiyi.text import detect_language, fold
 from jiyi.text.fact_kinds import only_asks
+from jiyi.text.language import Language
 from jiyi.text.questions import asks_about_texts
 from jiyi.text.smalltalk import says_nothing
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
@@ -231,7 +231,7 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         same = {hit.id, *(other.id for other in hit.other_sources)}
         if blocks.told & same or said.already(hit.content) or not states(hit):
             continue
-        if hit.memory_type == REFLECTION and not await deps.run(_tells_more, deps, hit, blocks.told):
+        if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, blocks.told):
             continue
         line = _line(deps, hit, language)
         block = passages_block([*lines, line], language)
@@ -292,7 +292,7 @@ def _source(hit: MemoryEntry, language: Language = "en") -> str:
     if hit.source.claim is not None and hit.source.trust in {"user", "agent"}:
         # A fact out of a conversation: its key was made by a program and tells nobody anything.
         return said_in("user" if hit.source.trust == "user" else "assistant", hit.conversation_id, language)
-    if hit.memory_type == REFLECTION:
+    if hit.memory_type == REFLECTION_TYPE:
         return drawn_from_several(language)
     return hit.key or hit.memory_type
 

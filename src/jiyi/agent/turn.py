@@ -15,7 +15,7 @@ from jiyi.agent.tool_calls import as_openai, read_tool_call
 from jiyi.errors import InvalidInputError, JiyiError, StorageError
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.identity import text_hash
-from jiyi.model.job import JobDraft
+from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import MAX_TOOL_ANSWER
 from jiyi.model.message import Message, MessageLike, check_message
 from jiyi.model.message_formats import to_anthropic, to_openai
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from jiyi.tools import Toolbox
 
 _log = logging.getLogger("jiyi.agent")
-ROUND_JOB: Final = "longterm.round"
 _USED_SHARE: Final = 0.6
 _INTERRUPTED: Final = (
     "Error: the program was interrupted during this call. It may have been carried out or not: look before you repeat "

@@ -14,7 +14,7 @@ from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import ForgettingPlan
 from jiyi.longterm.reflection import COOLDOWN_HOURS, THRESHOLD
 from jiyi.longterm.retrieval import Recollections
-from jiyi.longterm.service import REFLECTION_TYPES, ROUND_JOB, LongtermService
+from jiyi.longterm.service import REFLECTION_TYPES, LongtermService
 from jiyi.model import clock
 from jiyi.model.domain import check_domains
 from jiyi.model.entry import MemoryEntry
@@ -26,7 +26,7 @@ from jiyi.model.forgetting_curve import (
     EbbinghausForgetting,
     check_threshold,
 )
-from jiyi.model.job import JobDraft
+from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.relevance import MIN_RELEVANCE

@@ -26,7 +26,7 @@ from jiyi.longterm.vetoes import forbids
 from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import USER, Claim
 from jiyi.model.domain import SUBSTANTIAL
-from jiyi.model.entry import MAX_NAME, MemoryEntry, Source
+from jiyi.model.entry import FACT_TYPE, MAX_NAME, MemoryEntry, Source
 from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, imported_from
@@ -367,7 +367,7 @@ class FactIngestor:
             key=key,
             content=proposal.text,
             category=MemoryCategory.CORE,
-            memory_type="fact",
+            memory_type=FACT_TYPE,
             domain=proposal.domain,
             importance_score=proposal.importance,
             conversation_id=work.conversation_id,
@@ -392,13 +392,13 @@ class FactIngestor:
         query = text[:_QUERY_CHARACTERS].strip()
         if not query:
             return []
-        filters = Filters((scope,), memory_types=("fact",))
+        filters = Filters((scope,), memory_types=(FACT_TYPE,))
         return self._deps.similar.recall(Request(query, filters, limit=limit))
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
         probe = f"{_PROBES.get(attribute.split(maxsplit=1)[0], '')} {attribute} {'' if subject == 'user' else subject}"
-        filters = Filters((scope,), memory_types=("fact",))
+        filters = Filters((scope,), memory_types=(FACT_TYPE,))
         return self._deps.similar.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
 
     def _likeness(self, text: str, others: Sequence[str]) -> list[float | None]:
@@ -433,7 +433,7 @@ def _one_thing(new: MemoryEntry, old: MemoryEntry) -> bool:
 
 
 def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
-    return entry.scope == scope and entry.memory_type == "fact" and entry.domain is not None
+    return entry.scope == scope and entry.memory_type == FACT_TYPE and entry.domain is not None
 
 
 def _said_by_user(source: Source) -> bool:

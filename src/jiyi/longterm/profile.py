@@ -16,7 +16,7 @@ from jiyi.longterm.context import fenced, fitted_line
 from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import TokenCounter
-from jiyi.prompts.agent import PROFILE_HEADING, Language
+from jiyi.prompts.agent import PROFILE_HEADING
 from jiyi.text.fact_kinds import (
     HEALTH,
     IDENTITY,
@@ -26,6 +26,7 @@ from jiyi.text.fact_kinds import (
     fact_kind,
     is_request,
 )
+from jiyi.text.language import Language
 
 MAX_FACTS: Final = 300
 """How many are read, the pinned and the most important first."""

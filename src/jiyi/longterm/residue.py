@@ -28,6 +28,7 @@ _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _COORDINATED: Final = re.compile(r"\b(?:and|but|&)\s*$", re.IGNORECASE)
 _ONE_MORE: Final = re.compile(r"^(?:an?|the|my|our|some|one|two|three|four|five|\d+|[A-Z])\b")
 _NEGATED: Final = re.compile(r"\b(?:not|never|no)\b|n't\b|不|没")
+_HE_OR_SHE: Final = re.compile(r"^(?:he|she|they|he's|she's|they're)\b|^[他她]")
 _OWNED: Final = re.compile(
     r"(?:'s|’s) [a-z][\w -]*?(?= (?:is|are|was|has|will|starts)\b)|的[^，是在有定]{1,8}(?=是|在|有|定)"
 )
@@ -67,7 +68,7 @@ def _readable(text: str, first: str) -> str:
     named = subject_of_clause(text)
     if not pronoun and ((han and named) or (begins is not None and (named or starts_with_subject(folded)))):
         return text
-    who = _subject_in(first)
+    who = _subject_in(first, subject_words(first)) if not _HE_OR_SHE.search(folded) else subject_words(first)
     if who and who.lower() not in _FIRST_PERSON:
         return f"{who}：{text}" if han else f"{who}: {text}"
     verb = (predicate_zh if han else predicate_en)(first)
@@ -84,9 +85,8 @@ def _readable(text: str, first: str) -> str:
     return f"{who}{text}" if han and not pronoun else text
 
 
-def _subject_in(first: str) -> str:
+def _subject_in(first: str, who: str) -> str:
     """The words that name what a part is about: not the niece in "My niece's wedding is in July"."""
-    who = subject_words(first)
     owned = _OWNED.match(first, len(who)) if who and first.startswith(who) else None
     return who if owned is None else who + owned[0]
 

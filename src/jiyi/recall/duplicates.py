@@ -11,14 +11,14 @@ from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from jiyi.model.entry import MESSAGE_TYPE
+from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE
 from jiyi.text.stopwords import CHINESE, ENGLISH
 from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
 
-_MADE_OF_OTHERS: Final = frozenset({"reflection", "merge"})
+_MADE_OF_OTHERS: Final = frozenset({REFLECTION_TYPE, "merge"})
 """Kinds of sources whose references are not the same thing as the entry."""
 _NEGATING: Final = """
     no not never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt werent wont

@@ -386,12 +386,15 @@ class RecallEngine:
         return self.settings.adapts_questions and not request.by_similarity and asks(request.query)
 
     def _how_personal(self, request: Request, vector: Vectors | None) -> float:
-        """What the embedder says of the question, by the vector that is compared; 0 of what does not ask."""
+        """What the embedder says of the question; of what does not ask ("explain tides"), only if it is general."""
         # Not by `JudgesQuestions`: comparing an object with a protocol takes longer than the judgement.
         judge = getattr(self.embedder, "how_personal", None)
-        if vector is None or judge is None or not self._asked_as_question(request):
+        if vector is None or judge is None or request.by_similarity or not self.settings.adapts_questions:
             return 0.0
-        return float(judge(vector))
+        if self._asked_as_question(request):
+            return float(judge(vector))
+        adapt = getattr(self.embedder, "as_question", None)
+        return min(0.0, float(judge(vector if adapt is None else adapt(vector))))
 
     def _begin_with_text(self, request: Request, now: datetime, head: LogPosition) -> _TextAnswer:
         """The question taken apart, with the statistics of its words in the text index."""

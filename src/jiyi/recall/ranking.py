@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, Explanation, IndexCoverage, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.duplicates import Folding
@@ -34,7 +34,6 @@ _EQUAL_TEXTS: Final = 3
 
 _NOT_TOLD: Final = 0.2
 """Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
-_REFLECTION: Final = "reflection"
 _LONGEST_ASSENT: Final = 80
 """Longer messages are not looked at for saying nothing."""
 
@@ -210,7 +209,7 @@ class _Answers:
 
     def _out_of_time(self, entry: MemoryEntry) -> bool:
         """Whether it was asked what happened at a time, and this is a reflection: its time is when it was made."""
-        return bool(self._search.question.dates) and entry.memory_type == _REFLECTION
+        return bool(self._search.question.dates) and entry.memory_type == REFLECTION_TYPE
 
     def add(self, each: _Weighed, weighed: list[_Weighed]) -> None:
         """Add it to the answers, or to the texts."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import any_of
 from jiyi.text.questions import asks, hands_over_text, question_share
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
@@ -45,11 +46,7 @@ _ZH_JOB: Final = (
 )
 
 
-def _any(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
-
-
-_HEALTH: Final = _any(
+_HEALTH: Final = any_of(
     r"\b(?:allerg\w+|intoleran\w+|c(?:o)?eliac|diabet\w+|asthma\w*|epilep\w+|hypertension|blood pressure|pregnan\w+"
     r"|pacemaker|migraines?|vegetarian|vegan|pescatarian|halal|kosher|gluten|lactose|insulin|warfarin|metformin"
     r"|medication|prescri\w+|blood type|kidney|heart (?:condition|disease|problem)|wheelchair|deaf|blind|surgery"
@@ -64,7 +61,7 @@ _HEALTH: Final = _any(
     r"|(?:每天|每晚|每日|早上|饭[前后]|睡前)(?:都|要)?(?:吃|服).{0,8}(?:药|片|粒|毫克|胶囊|mg)|做过.{0,6}手术|痛风|甲亢|甲减|胃炎|慢性病",
     r"(?:我|他|她|爸|妈|婆|公|儿子|女儿|孩子|们)(?:现在|一直|从来?|都)?(?:不(?:能)?|从不)(?:吃|喝|沾)",
 )
-_IDENTITY: Final = _any(
+_IDENTITY: Final = any_of(
     r"\bmy (?:full |first |last |real )?name(?:'s| is)\b|^(?:you can )?call me \w+$|\bi go by\b",
     r"\bi(?:'m| am) \d{1,3}(?: years old)?(?=$|[,.!;]| and\b| now\b)",
     r"\b(?:my|our) [\w' ]{0,20}(?:birthday|anniversary)\b|\bi was born\b",
@@ -95,12 +92,12 @@ _NAMED: Final = re.compile(
     rf"\bI(?:'m|’m| am) [A-Z][a-z]+(?=$|[,.!;]| and\b)|\b(?:[Mm]y|[Oo]ur) {_EN_KIN},? [A-Z][a-z]+\b"
 )
 """Read from the text as it was written: a name begins with a capital letter."""
-_FOR_NOW: Final = _any(
+_FOR_NOW: Final = any_of(
     r"\b(?:this (?:time|once|one)|just (?:for )?(?:now|today|once|this)|today|tonight|right now|for now"
     r"|in this (?:file|text))\b",
     r"这(?:次|回|一次|段|句|篇|封)|今天|今晚|暂时|先别|明天|刚才",
 )
-_INSTRUCTION: Final = _any(
+_INSTRUCTION: Final = any_of(
     r"^(?:please |pls |and |but |so |also |rule: |convention: |note: )*"
     r"(?:never|always|don'?t|do not|avoid|stop|only|prefer|stick to|keep|make sure|from now on|use|no|ask me|call me"
     r"|address me|answer|reply|respond|speak|write (?:to me )?in)\b",
@@ -116,7 +113,7 @@ _INSTRUCTION: Final = _any(
     r"(?:用|要|不要|别|不用|得|请|需)",
     r"(?:规范|约定|规矩|原则)(?:是|：|:)",
 )
-_PREFERENCE: Final = _any(
+_PREFERENCE: Final = any_of(
     r"\b(?:i|we|he|she) (?:really |much |always |usually |also |still |don'?t |do not )*"
     r"(?:prefer|like|love|enjoy|hate|dislike"
     r"|can'?t stand|fear|avoid)\b|\bfavou?rite\b"
@@ -124,7 +121,7 @@ _PREFERENCE: Final = _any(
     r"|\b(?:i'm|i am) (?:afraid|scared|fond|tired|sick) of\b|\bi'?d rather\b",
     r"喜欢|喜爱|讨厌|偏好|偏爱|习惯|受不了|最爱|爱(?:吃|喝|看|听|玩)|[我他她]怕(?!是)|宁愿|不感兴趣",
 )
-_NOT_YET: Final = _any(
+_NOT_YET: Final = any_of(
     r"\b(?:considering|thinking (?:of|about)|might|may be|planning to|hoping to|view(?:ed|ing)|movers|removals?)\b",
     r"考虑|打算|犹豫|看中|看了|想(?:换|搬|给|送|买)|要搬|搬家公司|改到|约好|预算",
 )
@@ -138,7 +135,7 @@ _IDENTITY_ATTRIBUTES: Final = frozenset(
 )
 _PREFERENCE_ATTRIBUTES: Final = frozenset({"answer style", "like and dislike", "preference"})
 # One that is done once and then over.
-_TASK: Final = _any(
+_TASK: Final = any_of(
     r"^(?:please |pls |ok |hey |now |then |can you |could you |would you |will you )*(?:plan|mind|book|pick|order"
     r"|remind me|schedule|add|fix|create|implement|check|install|deploy|run|refactor|review|rename|update|delete|remove"
     r"|send|post|translate|proof-?read|rewrite|rephrase|polish|correct|look up|search|buy|call (?!me)|prepare"

@@ -117,7 +117,9 @@ def names_another_subject(clause: str, before: Sequence[str]) -> bool:
         phrase.person or one_of_them or _PERSON_ZH.search(phrase.head) is not None or _NAMES.search(bare) is not None
     )
     first = others[0]
-    parallel = first is not None and first.named and not _is_person(first)
+    # "the staging database is at …, prod is at …": which prod, the first one tells.
+    short = bare.isascii() and bare[:1].islower() and not bare.startswith("the ")
+    parallel = first is not None and first.named and not _is_person(first) and not short
     return parallel or person or bool(phrase.owner) or _OF_SOMEBODY.search(bare) is not None
 
 

@@ -49,6 +49,19 @@ _BY: Final = re.compile(
 _TOTAL: Final = re.compile(
     r"到|至|现在|变成|总共|一共|共\d|\b(?:now|to|at) (?:£|\$|€)?\d|\b(?:total|altogether|makes it|so it's|from \d)"
 )
+_NOT_YET: Final = re.compile(
+    r"(?:还没|尚未|没有?把|还不?想|舍不得)[^，]{0,10}(?:卖|退|停|取消|换|搬|辞|改|扔)"
+    r"|\b(?:haven't|hasn't|not) (?:yet )?(?:\w+ )?(?:sold|cancelled|moved|changed|quit|switched|given up)\b"
+)
+_THIS_TIME: Final = re.compile(
+    r"(?:今天|今晚|明天|这周|本周|这次|这节)[^，]{0,8}(?:取消|停|不上|不去|不开|没有)"
+    r"|\b(?:cancelled|canceled|off|no \w+|not on|isn't on) (?:today|tonight|tomorrow|this week|this time)\b"
+    r"|\b(?:today's|tonight's|tomorrow's|this week's) [\w ]{1,20}(?:is|was|got|'s) (?:cancelled|canceled|off|called)"
+)
+_REPEATED: Final = re.compile(
+    r"每|周[一二三四五六日天末]|星期|\b(?:every|weekly|(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b"
+)
+_FOR_GOOD: Final = re.compile(r"以后|再也|从此|\b(?:for good|from now on|any ?more)\b")
 _BIRTHDAY: Final = re.compile(r"生日|周岁|\bbirthday|\banniversary|纪念日")
 _CELEBRATES: Final = re.compile(
     r"过(?:\d+岁|个|大)?生日|庆生|庆祝|生日(?:蛋糕|会|派对|聚会|礼物|宴|餐|快乐)|过.{0,6}纪念日"
@@ -72,12 +85,28 @@ def leaves_alone(message: str, fact: str) -> bool:
         return False
     return (
         (_only_wishes(message) and not _WANTS.search(known))
+        or _not_yet(message)
+        or _only_this_time(said, known)
         or _by_condition(said, known)
         or _celebrates(said, known)
         or _stays_on_trip(said, known)
         or _only_visits(message, fact)
         or (_MORE.search(said) is not None and _MORE.search(known) is None and not _tells_total(said))
     )
+
+
+def _not_yet(message: str) -> bool:
+    """Whether a message only says that something has not happened: 我还没把车卖了."""
+    clauses = [fold(clause) for clause in clauses_of(message)]
+    yet = [_NOT_YET.search(clause) is not None for clause in clauses]
+    return any(yet) and not any(
+        changes(clause) or ends(clause) for clause, not_yet in zip(clauses, yet, strict=True) if not not_yet
+    )
+
+
+def _only_this_time(said: str, known: str) -> bool:
+    """Whether one time of something that is repeated does not take place."""
+    return _THIS_TIME.search(said) is not None and _REPEATED.search(known) is not None and not _FOR_GOOD.search(said)
 
 
 def only_differs(message: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from jiyi.model.claim import USER
 from jiyi.text.phrase import SPEAKER, Phrase, relation
 from jiyi.text.phrase_words import (
     ADVERB_EN,
@@ -17,7 +18,7 @@ from jiyi.text.phrase_words import (
     REPORTS_EN,
     VERB_EN,
 )
-from jiyi.text.subjects import USER, canonical, is_relation
+from jiyi.text.subjects import canonical, is_relation
 
 __all__ = ["PRONOUN_EN", "noun_phrase", "predicate_en", "read_en"]
 

@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.sentences import CLOSERS, sentences
 
 __all__ = ["asks", "asks_about_texts", "hands_over_text", "question_share"]
@@ -16,7 +17,6 @@ _compiled = cache(re.compile)
 
 _ASKS: Final = rf"[?？؟][!！?？.。…]*[{CLOSERS}\s]*\Z"
 _FIRST_PERSON: Final = r"[我咱]|(?<![^\W_])(?:i|my|me|we|our|us|mine)(?![^\W_])"
-_HAN: Final = r"[\u4e00-\u9fff]"
 _SPEAKER: Final = r"^[\w .-]{1,20}: "
 _CLAUSE_END: Final = r"[,，、;；:：—–]| - "
 # How a clause begins that asks.
@@ -119,7 +119,7 @@ def _answers_nothing(sentence: str) -> bool:
     folded = fold(sentence)
     if _compiled(_ASKS).search(sentence):
         return _is_bare(folded)
-    return bool(_compiled(_NOT_KNOWN_ZH if _compiled(_HAN).search(folded) else _NOT_KNOWN).search(folded))
+    return bool(_compiled(_NOT_KNOWN_ZH if has_han(folded) else _NOT_KNOWN).search(folded))
 
 
 def _is_bare(question: str) -> bool:
@@ -129,7 +129,7 @@ def _is_bare(question: str) -> bool:
     clauses = [
         part for each in _compiled(_CLAUSE_END).split(_compiled(_SPEAKER).sub("", question)) if (part := each.strip())
     ]
-    if _compiled(_HAN).search(question):
+    if has_han(question):
         return all(
             _compiled(_ASKING_ZH).search(part) or (len(part) <= 4 and not _compiled(_FIRST_PERSON).search(part))
             for part in clauses

@@ -16,11 +16,12 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from jiyi.model.claim import USER
 from jiyi.text.attribute_forms import ATTRIBUTES, may_ask_for
 from jiyi.text.normalize import fold
 from jiyi.text.questions import hands_over_text, question_share
 from jiyi.text.sentences import sentences
-from jiyi.text.subjects import SUBJECT_WORDS, USER, canonical, named_subject, relations_like
+from jiyi.text.subjects import SUBJECT_WORDS, canonical, named_subject, relations_like
 from jiyi.text.substrings import SubstringSet
 
 __all__ = ["asked_attributes", "stated_attributes"]
@@ -34,12 +35,15 @@ _MAX_QUESTION: Final = 120
 _BREAK: Final = re.compile(r"[，。！？；,.!?;:：\n]\s*|\s[-–—]+\s|而且|但是?|不过")
 
 
-def asked_attributes(question: str) -> tuple[str, ...]:
-    """The terms of the attributes that a question asks for; none where it asks for no person's attribute."""
+def asked_attributes(question: str, cued: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The terms of the attributes that a question asks for; none where it asks for no person's attribute.
+
+    `cued` is what `may_ask_for` has found in it, for a caller that has asked already.
+    """
     if len(question) > _MAX_QUESTION:
         return ()
     folded = fold(question)
-    names = [name for name in may_ask_for(folded) if _asking(name).search(folded)]
+    names = [name for name in (may_ask_for(folded) if cued is None else cued) if _asking(name).search(folded)]
     whose = _whose(folded) if names else []
     found = [(name, person) for name in names for person in whose]
     # "Do I have a dog?" asks for what the speaker has.

@@ -6,10 +6,10 @@ like others; what is refused is to tell the memory which rules it has, what a me
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import any_of
 from jiyi.text.sentences import sentences
 
 __all__ = ["is_steering", "without_steering"]
@@ -24,11 +24,7 @@ _STORE: Final = (
 )
 
 
-def _any(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
-
-
-_STEERING: Final = _any(
+_STEERING: Final = any_of(
     # to forget the rules
     r"(?<!\bi )(?<!\bwe )\b(?:ignore|disregard|forget|bypass|override)\b[^.!?\n]{0,40}"
     r"\b(?:rules?|instructions?|prompts?|guidelines?|polic(?:y|ies)|restrictions?|above|previous)\b",

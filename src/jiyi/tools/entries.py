@@ -11,14 +11,13 @@ from typing import Any, Final
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.daily_note import DAY_FORMAT, bounds_of
-from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
+from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import PUBLIC
 from jiyi.tools.answer import Result
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Handler
 
-_DEFAULT_TYPE: Final = "fact"
 _DEFAULT_LIMIT: Final = 10
 _LISTED: Final = 20
 _MAX_LIMIT: Final = 50
@@ -48,7 +47,7 @@ REMEMBER: Final = Tool(
         "memory_type": {
             "type": "string",
             "description": "One word for its kind, such as fact, preference, event, skill.",
-            "default": _DEFAULT_TYPE,
+            "default": FACT_TYPE,
         },
         "strength": {
             "type": "integer",
@@ -266,7 +265,7 @@ class EntryTools:
         if known is not None:
             return Result({"id": known.id, "new": False}, f"This is remembered already (id {known.id[:_SHORT_ID]}).")
         made = await self.memory.runtime.remember(
-            given.get("memory_type", _DEFAULT_TYPE),
+            given.get("memory_type", FACT_TYPE),
             content,
             given.get("reasoning", ""),
             tags,

@@ -17,8 +17,8 @@ from jiyi.server.console.differences import differences
 from jiyi.server.console.entries import Found, find
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Fields, Visit
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 
 async def show_edit(visit: Visit) -> Response:
