@@ -92,10 +92,10 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         # A question of nothing but such words is looked for as it is.
         words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
     attributes: tuple[str, ...] = ()
-    if not dates and may_ask_for(fold(text)):
+    if not dates and (cued := may_ask_for(fold(text))):
         from jiyi.text.stated_attributes import asked_attributes
 
-        attributes = asked_attributes(text)
+        attributes = asked_attributes(text, cued)
     return Question(text, words, bigrams, tuple(dates), answer_terms(text), attributes)
 
 

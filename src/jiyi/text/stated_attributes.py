@@ -35,12 +35,15 @@ _MAX_QUESTION: Final = 120
 _BREAK: Final = re.compile(r"[，。！？；,.!?;:：\n]\s*|\s[-–—]+\s|而且|但是?|不过")
 
 
-def asked_attributes(question: str) -> tuple[str, ...]:
-    """The terms of the attributes that a question asks for; none where it asks for no person's attribute."""
+def asked_attributes(question: str, cued: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The terms of the attributes that a question asks for; none where it asks for no person's attribute.
+
+    `cued` is what `may_ask_for` has found in it, for a caller that has asked already.
+    """
     if len(question) > _MAX_QUESTION:
         return ()
     folded = fold(question)
-    names = [name for name in may_ask_for(folded) if _asking(name).search(folded)]
+    names = [name for name in (may_ask_for(folded) if cued is None else cued) if _asking(name).search(folded)]
     whose = _whose(folded) if names else []
     found = [(name, person) for name in names for person in whose]
     # "Do I have a dog?" asks for what the speaker has.
