@@ -242,7 +242,7 @@ class Turn:
             with in_request(OnceRequest(self._deps.scope, f"turn-reply:{text_hash(self._id)}", "")):
                 [message_id] = await self._append([reply], job)
         except RepeatedRequestError as repeated:
-            stored = await self._deps.run(self._deps.facts.store.messages, self._deps.scope, repeated.ids[:1])
+            stored = await self._deps.run(self._deps.stores.store.messages, self._deps.scope, repeated.ids[:1])
             self._reply = stored[0][1].text if stored else ""
             self._broken_off = broken_off(stored[0][1]) if stored else None
             self._check_open()
@@ -270,13 +270,13 @@ class Turn:
 
     def _own_ids(self, names: Sequence[str]) -> list[str]:
         """The ids of the user's own memories with these ids or keys."""
-        scope, store = self._deps.scope, self._deps.facts.store
+        scope, store = self._deps.scope, self._deps.stores.store
         found = [*store.by_ids(scope, names), *store.by_keys(scope, names).values()]
         return list(dict.fromkeys(entry.id for entry in found if entry.is_active))
 
     def _guess_used(self, reply: str) -> list[str]:
         """Memories whose words, beyond those of the question, stand in the reply for the most part."""
-        analyzer = self._deps.facts.analyzer
+        analyzer = self._deps.stores.analyzer
 
         def terms(text: str) -> frozenset[str]:
             return frozenset(analyzer.analyze(fold(text)).words)
@@ -297,12 +297,12 @@ class Turn:
     async def _append(self, messages: Sequence[Message], job: JobDraft | None) -> list[str]:
         deps = self._deps
         ids: list[str] = await deps.write(
-            deps.facts.store.append_messages,
+            deps.stores.store.append_messages,
             deps.scope,
             deps.session_id,
             [check_message(message, "message") for message in messages],
-            actor=deps.facts.actor,
-            recallable=deps.facts.recallable,
+            actor=deps.stores.actor,
+            recallable=deps.stores.recallable,
             job=job,
         )
         deps.written()

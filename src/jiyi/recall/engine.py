@@ -32,7 +32,7 @@ from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
-from jiyi.text.questions import asks
+from jiyi.text.questions import is_question
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -100,10 +100,6 @@ class RecallEngine:
 
         Equal scores: newer first, then by key, then by text, then by conversation and place in it.
         """
-        return self.answer_counted(request).hits
-
-    def recall(self, request: Request) -> list[MemoryEntry]:
-        """The same as `answer`, under the name that `longterm.dependencies.Similar` asks for."""
         return self.answer_counted(request).hits
 
     def answer_counted(self, request: Request) -> Answer:
@@ -383,7 +379,7 @@ class RecallEngine:
         return embedder.as_question(vector) if adapts and provides(embedder, AdaptsQuestions) else vector
 
     def _asked_as_question(self, request: Request) -> bool:
-        return self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+        return self.settings.adapts_questions and not request.by_similarity and is_question(request.query)
 
     def _how_personal(self, request: Request, vector: Vectors | None) -> float:
         """What the embedder says of the question; of what does not ask ("explain tides"), only if it is general."""
@@ -436,7 +432,7 @@ class RecallEngine:
     def _wording(self, found: _TextAnswer) -> str:
         """The text to embed. What does not ask is embedded as it is, so that an entry's own text finds the entry."""
         request = found.search.request
-        if found.statistics is None or request.by_similarity or not asks(request.query):
+        if found.statistics is None or request.by_similarity or not is_question(request.query):
             return request.query
         return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
 
