@@ -165,7 +165,7 @@ async def mcp_client(process: Process) -> AsyncIterator[Client]:
 async def added(
     memory: AgentMemory, jiyi: Process, fastapi: Process, questions: list[str], turns: int, report: Report
 ) -> None:
-    """One caller: what each door adds to a direct recall, and what of that the frameworks take."""
+    """One caller: what each protocol adds to a direct recall, and what of that the frameworks take."""
     rest, plain = Wire(jiyi.address), Wire(fastapi.address)
 
     def question(number: int) -> str:
@@ -208,7 +208,7 @@ async def added(
 
 
 def tell_times(times: Mapping[str, Times], report: Report) -> None:
-    """What each door adds (p50), and what is left of it without its framework."""
+    """What each protocol adds (p50), and what is left of it without its framework."""
     direct = times["direct"].p50
     report.fact("recall, direct", milliseconds(direct), f"p95 {milliseconds(times['direct'].p95)}")
     for name, label, nothing, framework in (

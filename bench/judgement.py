@@ -41,6 +41,8 @@ TARGETS = {
     "in questions": 0.80,
     "sequences": 0.88,
     "wrong losses": 0.05,
+    "conflicts: precision": 0.70,
+    "conflicts: recall": 0.50,
 }
 
 
@@ -60,6 +62,10 @@ class Counts:
     """By kind of sequence: whether it ended right."""
     losses: list[bool] = field(default_factory=list)
     """Of each fact that must still be known: whether it was kept and then hidden."""
+    conflicts: list[bool] = field(default_factory=list)
+    """Of each pair in `conflicts()`: whether the older fact does not hold any more."""
+    unrecognised: list[bool] = field(default_factory=list)
+    """Of each fact that does not hold any more and is still current: whether `conflicts()` names it as the older."""
     failures: int = 0
     left_out: int = 0
     """Items that were not reached in the time that was allowed."""
@@ -77,6 +83,8 @@ class Counts:
             "in questions": share(self.facts.get("question_fact", [])),
             "sequences": share([each for ends in self.sequences.values() for each in ends]),
             "wrong losses": share(self.losses),
+            "conflicts: precision": share(self.conflicts),
+            "conflicts: recall": share(self.unrecognised),
         }
 
 
@@ -136,6 +144,20 @@ class Judge:
         for fact in item["current"]:
             buried = fact in lost and any(holds(fact["must"], entry.content) for entry in hidden)
             counts.losses.append(buried)
+        pairs = self._memory.longterm.conflicts(item["id"], limit=1_000)
+        right = [any(holds(fact["must"], pair.older.content) for fact in item["gone"]) for pair in pairs]
+        found = [any(holds(fact["must"], pair.older.content) for pair in pairs) for fact in stays]
+        counts.conflicts += right
+        counts.unrecognised += found
+        if "conflicts" in self._show and not (all(right) and all(found)):
+            wrong = [
+                (p.older.content, p.newer.content)
+                for p, holds_no_more in zip(pairs, right, strict=True)
+                if not holds_no_more
+            ]
+            missed = [fact["must"] for fact, listed in zip(stays, found, strict=True) if not listed]
+            console.print(f"{item['id']}: {item['messages']}", highlight=False, markup=False)
+            console.print(f"    listed and no conflict {wrong} not listed {missed}", markup=False)
         if "sequences" in self._show and (lost or stays):
             console.print(f"{item['id']}: {item['messages']}", highlight=False, markup=False)
             console.print(f"    not known {[f['must'] for f in lost]} still there {[f['must'] for f in stays]}")
@@ -248,6 +270,8 @@ def tell(report: Report, name: str, language: str, counts: Counts) -> None:
             "in questions": f"{len(counts.facts.get('question_fact', []))} facts",
             "sequences": f"{sum(map(len, counts.sequences.values()))} sequences",
             "wrong losses": f"{sum(counts.losses)} of {len(counts.losses)} facts",
+            "conflicts: precision": f"{sum(counts.conflicts)} of {len(counts.conflicts)} pairs",
+            "conflicts: recall": f"{sum(counts.unrecognised)} of {len(counts.unrecognised)} outdated facts",
         }[what]
         add(f"{name}, {language}: {what}", measured, "", value=value, target=TARGETS[what], unit="")
     kinds = "; ".join(f"{kind} {share(ends):.2f}" for kind, ends in counts.sequences.items())
@@ -271,7 +295,9 @@ def main() -> None:
     arguments.add_argument(
         "--cross-validated", action="store_true", help="judge each writer's sets by weights trained on the others'"
     )
-    arguments.add_argument("--show", default="", help="print what came out wrong: rounds, domains, sequences")
+    arguments.add_argument(
+        "--show", default="", help="print what came out wrong: rounds, domains, sequences, conflicts"
+    )
     arguments.add_argument("--sample", type=int, default=0, help="at most so many items of each set")
     arguments.add_argument("--llm", default="", help="address of an OpenAI-compatible server")
     arguments.add_argument("--llm-model", default="", help="its model")
@@ -300,7 +326,9 @@ def main() -> None:
     report.note(
         "precision: rounds of which something was kept rightly; recall: facts that one kept entry holds; domain: of "
         "those found; sequences: everything current is known and nothing that is gone is shown as current; "
-        "wrong losses: facts that must still be known, were kept, and are hidden."
+        "wrong losses: facts that must still be known, were kept, and are hidden; conflicts: of the pairs in "
+        "`conflicts()` those whose older fact does not hold any more, and of such facts that are still current those "
+        "that it names."
     )
     report.finish(options.results)
 

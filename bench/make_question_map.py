@@ -1,4 +1,4 @@
-"""How src/jiyi/providers/data/question_map.npy was made: an affine map from the vector of a question to its answers.
+"""How src/jiyi/providers/data/question_map.npy was made: a map from the vector of a question to its answers.
 
     python -m bench.make_question_map --out question_map.npy
     python -m bench.make_question_map --out question_map.npy --without fourth
@@ -7,7 +7,10 @@ The map takes half of the mean of general questions (bench/sets/questions) from 
 matrix. The matrix is the one under which questions are nearest to their answers among the other texts of their store:
 a softmax over the texts, with a penalty on the distance to the identity. The problem is convex, so gradient descent
 always ends at the same matrix. It learns from bench/sets/pairs and from the sets of bench/sets/recall; both languages
-count the same.
+count the same, and a question of the pairs counts less than one of the sets, of which there are few.
+
+The file has a row for each dimension of the matrix, the part of the mean, and the mean direction of the questions it
+has learned from: the less a question is like those, the less of the map is applied to it.
 
 A set must not be measured with a map that has learned from it: `bench.knowing` leaves the measured set out. How strong
 the penalty is was chosen in the same way, one set left out at a time.
@@ -30,8 +33,9 @@ SETS = Path(__file__).parent / "sets"
 FOLDERS = {"first": "recall", "second": "recall/unseen", "third": "recall/third", "fourth": "recall/fourth"}
 LANGUAGES = ("en", "zh")
 MEAN_SHARE = 0.5
-TEMPERATURE = 0.1
-PENALTY = 0.01
+TEMPERATURE = 0.09
+PENALTY = 0.011
+PAIRS_WEIGHT = 0.4
 STEPS = 120
 RATE = 2.0
 MOMENTUM = 0.9
@@ -44,6 +48,8 @@ class Pool(NamedTuple):
     texts: list[str]
     answers: list[list[int]]
     """Question -> places of its texts."""
+    weight: float = 1.0
+    """Of each question."""
 
 
 def pools(language: str, without: Collection[str] = ()) -> Iterator[Pool]:
@@ -80,7 +86,8 @@ def _chats(language: str) -> Pool:
 def _pairs(language: str) -> Pool:
     lines = [line.split(" | ") for line in (SETS / "pairs" / f"{language}.txt").read_text("utf-8").splitlines()]
     asked = [(question, number) for number, (_, *questions) in enumerate(lines) for question in questions]
-    return Pool([question for question, _ in asked], [line[0] for line in lines], [[number] for _, number in asked])
+    answers = [[number] for _, number in asked]
+    return Pool([question for question, _ in asked], [line[0] for line in lines], answers, PAIRS_WEIGHT)
 
 
 def mean_of_questions(embedder: Embedder) -> Any:
@@ -91,13 +98,14 @@ def mean_of_questions(embedder: Embedder) -> Any:
 
 
 def fitted(embedder: Embedder, without: Collection[str] = ()) -> Any:
-    """The map: a row for each dimension, and one that is added."""
+    """The map: the matrix, what is subtracted before, and the direction of the questions that it has learned from."""
     common = MEAN_SHARE * mean_of_questions(embedder)
-    learned = []
+    learned, directions = [], []
     for language in LANGUAGES:
         prepared = [_prepared(pool, embedder, common) for pool in pools(language, without)]
-        weight = 1.0 / (TEMPERATURE * len(LANGUAGES) * sum(len(questions) for questions, _, _ in prepared))
-        learned += [(*pool, weight) for pool in prepared]
+        total = sum(len(pool.questions) * pool.weight for pool in prepared)
+        learned += [pool._replace(weight=pool.weight / (TEMPERATURE * len(LANGUAGES) * total)) for pool in prepared]
+        directions.append(np.vstack([pool.questions for pool in prepared]).mean(axis=0))
     identity = np.eye(len(common))
     matrix, speed = identity.copy(), np.zeros_like(identity)
     for step in range(STEPS):
@@ -111,16 +119,26 @@ def fitted(embedder: Embedder, without: Collection[str] = ()) -> Any:
             gradient += weight * questions.T @ (shares - answered) @ texts
         speed = MOMENTUM * speed + gradient
         matrix = matrix - RATE * (1 - step / STEPS) * speed
-    return np.vstack((matrix, -common @ matrix)).astype(np.float16)
+    return np.vstack((matrix, common, _unit(np.mean(directions, axis=0)[None]))).astype(np.float16)
 
 
-def _prepared(pool: Pool, embedder: Embedder, common: Any) -> tuple[Any, Any, Any]:
+class _Prepared(NamedTuple):
+    """A pool as vectors."""
+
+    questions: Any
+    texts: Any
+    right: Any
+    """Questions × texts: 1 where the text answers."""
+    weight: float
+
+
+def _prepared(pool: Pool, embedder: Embedder, common: Any) -> _Prepared:
     questions = _unit(_embedded(pool.questions, embedder) - common)
     texts = _embedded(pool.texts, embedder)
     right = np.zeros((len(questions), len(texts)))
     for line, places in enumerate(pool.answers):
         right[line, places] = 1.0
-    return questions, texts, right
+    return _Prepared(questions, texts, right, pool.weight)
 
 
 def _embedded(texts: Sequence[str], embedder: Embedder) -> Any:

@@ -77,3 +77,50 @@ def test_a_memory_that_keeps_nothing_has_no_changes() -> None:
     with NoopMemory() as memory:
         assert memory.changes() == []
         assert list(memory.watch()) == []
+
+
+def test_the_feed_of_a_scope_tells_that_it_was_erased(memory: AgentMemory) -> None:
+    for scope in ("alice", "bob"):
+        memory.store("pet", "Mochi", scope=scope)
+    after = memory.last_position()
+    memory.forget_scope("alice")
+    memory.store("pet", "Taro", scope="bob")
+    memory.store("pet", "Luna", scope="alice")
+    assert [(change.operation, change.key) for change in memory.changes(after=after, scopes="alice")] == [
+        ("erase_scope", None),
+        ("create", "pet"),
+    ]
+    assert [change.operation for change in memory.changes(after=after, scopes="bob")] == ["update"]
+    told = memory.changes(after=after, scopes=["alice", "bob"])
+    assert [(change.operation, change.scope) for change in told] == [
+        ("erase_scope", "alice"),
+        ("update", "bob"),
+        ("create", "alice"),
+    ]
+    assert told[0].entry_id == ""
+    # Told once, also page by page, and not to those who begin with nothing.
+    assert [memory.changes(after=change.position, scopes=["alice", "bob"], limit=1) for change in told] == [
+        [told[1]],
+        [told[2]],
+        [],
+    ]
+    assert [change.operation for change in memory.changes(scopes="alice")] == ["create"]
+
+
+def test_a_second_erasure_of_others_does_not_hide_the_first(memory: AgentMemory) -> None:
+    memory.store("pet", "Mochi", scope="alice")
+    memory.store("pet", "Mochi", scope="carol")
+    after = memory.last_position()
+    memory.forget_scope("alice")
+    memory.store("pet", "Luna", scope="alice")
+    memory.forget_scope("carol")
+    told = memory.changes(after=after, scopes="alice")
+    assert [change.operation for change in told] == ["erase_scope", "create"]
+    assert memory.changes(after=told[-1].position, scopes="alice") == []
+
+
+def test_who_watches_a_scope_sees_its_erasure(memory: AgentMemory) -> None:
+    memory.store("pet", "Mochi", scope="alice")
+    feed = memory.watch(scopes="alice", after=memory.last_position(), interval=0.01)
+    memory.forget_scope("alice")
+    assert next(feed).operation in {"erase", "erase_scope"}

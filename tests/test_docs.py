@@ -285,6 +285,21 @@ def test_every_part_of_the_package_is_in_the_layout() -> None:
     assert [name for name in sorted(parts) if not re.search(rf"^ *{re.escape(name)}\s", text, re.MULTILINE)] == []
 
 
+def test_every_module_is_named_in_the_layout() -> None:
+    layout = read("docs/ARCHITECTURE.md").partition("## Layout")[2].partition("\n## ")[0]
+    named, groups = set(re.findall(r"\w+", layout)), tuple(re.findall(r"\b(\w+)\*", layout))
+    whole_folders = {"texts", "demo", "conformance"}
+    modules = (path.relative_to(ROOT / "src/jiyi") for path in (ROOT / "src/jiyi").rglob("*.py"))
+    missing = [
+        path.as_posix()
+        for path in modules
+        if path.stem not in named | {"__init__"}
+        and not path.stem.startswith(groups)
+        and whole_folders.isdisjoint(path.parts)
+    ]
+    assert sorted(missing) == []
+
+
 # --- both languages, and the links ------------------------------------------------------------------------------------
 
 

@@ -116,6 +116,21 @@ def test_a_caller_whose_row_is_refused_by_the_database_takes_nobody_with_it(data
     assert kept(database.path) == ["test 1", "test same", "test 2"]
 
 
+def test_the_first_of_a_group_that_fails_is_undone_with_the_writes_inside_it(database: SqliteDatabase) -> None:
+    def nested() -> None:
+        with database.write() as connection:
+            connection.execute(INSERT, {"name": "test outer", "value": "1"})
+            with database.write() as inner:
+                inner.execute(INSERT, {"name": "test inner", "value": "1"})
+            raise LookupError("outer")
+
+    outcomes, commits = run_group(
+        database, [nested, inserted(database, "test b"), nested, inserted(database, "test c")]
+    )
+    assert [type(each) for each in outcomes] == [LookupError, str, LookupError, str]
+    assert (kept(database.path), commits) == (["test b", "test c"], 1)
+
+
 def test_a_caller_that_loses_the_transaction_of_its_group_takes_nobody_with_it(database: SqliteDatabase) -> None:
     def disk_full() -> None:
         with database.write() as connection:

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 from jiyi.errors import ImportFormatError, InvalidInputError
 from jiyi.model.limits import Limits
 from jiyi.ports import ImportCounts, Progress, RecordStore
+from jiyi.ports.records import EXPORT_FORMAT
 
-FORMAT = 1
 MAX_LINE_BYTES = 64 << 20
 """Of one row: more than the longest message takes, however it is escaped."""
 _MAX_REFUSED = 10_000
@@ -156,5 +156,7 @@ def _refuse_constant(name: str) -> object:
 def _check_header(row: dict[str, Any]) -> None:
     if row.get("kind") != "jiyi-export":
         raise ImportFormatError("the file does not begin with the header of a jiyi export")
-    if row.get("format") != FORMAT:
-        raise ImportFormatError(f"format {row.get('format')!r} is unknown; this version reads {FORMAT}; upgrade jiyi")
+    if row.get("format") != EXPORT_FORMAT:
+        raise ImportFormatError(
+            f"format {row.get('format')!r} is unknown; this version reads {EXPORT_FORMAT}; upgrade jiyi"
+        )

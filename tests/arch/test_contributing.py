@@ -28,6 +28,14 @@ def test_a_change_names_one_to_four_files_that_exist(row: list[str]) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_files_that_the_advice_names_exist(row: list[str]) -> None:
+    advice = _PATH.findall(" ".join(row[2:]))
+    named = [path for path in advice if "/" in path and "*" not in path and path.endswith((".py", ".md"))]
+    missing = [path for path in named if not (ROOT / "src/jiyi" / path).is_file() and not (ROOT / path).is_file()]
+    assert missing == []
+
+
 def test_modules_of_the_package_have_at_most_450_lines() -> None:
     lengths = {path: len(path.read_text("utf-8").splitlines()) for path in (ROOT / "src/jiyi").rglob("*.py")}
     assert {str(path.relative_to(ROOT)): count for path, count in lengths.items() if count > 450} == {}

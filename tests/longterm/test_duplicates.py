@@ -27,6 +27,11 @@ SAME = [
     ("The meeting is at 3 pm", "the meeting's at 3pm"),
     ("会议在下午三点", "会议在下午3点"),
     ("ＡＰＩ配置在Ｃ盘", "API配置在C盘"),
+    ("Anna and Ben are siblings", "Ben and Anna are siblings"),
+    ("Anna is married to Ben", "Ben is married to Anna"),
+    ("My daughter's name is Mei", "Mei is my daughter's name"),
+    ("我喜欢的颜色是蓝色", "蓝色是我喜欢的颜色"),
+    ("小王和小李是同学", "小李和小王是同学"),
 ]
 DIFFERENT = [
     ("I like tea", "I do not like tea"),
@@ -52,6 +57,14 @@ DIFFERENT = [
     ("I like tea", "I like green tea"),
     ("I write C", "I write C++"),
     ("版本是3.5", "版本是35"),
+    ("Anna likes Ben", "Ben likes Anna"),
+    ("She is taller than Tom", "Tom is taller than she"),
+    ("I owe my dad 50 pounds", "My dad owes me 50 pounds"),
+    ("I fly from Oslo to Rome", "I fly from Rome to Oslo"),
+    ("Billing depends on auth", "Auth depends on billing"),
+    ("小王欠小李五百元", "小李欠小王五百元"),
+    ("乐乐比诗雨高", "诗雨比乐乐高"),
+    ("他喜欢我", "我喜欢他"),
 ]
 
 

@@ -13,7 +13,7 @@ from jiyi.providers.cached import CachedEmbedder
 from jiyi.providers.checked import CheckedEmbedder
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
-from jiyi.text.questions import asks
+from jiyi.text.questions import is_question
 
 if TYPE_CHECKING:
     from jiyi.ports import Vectors
@@ -23,7 +23,7 @@ THINGS = ("kayak", "violin", "tent", "oven", "ladder", "printer", "scarf", "lamp
 
 
 class Noting(HashEmbedder):
-    """Knows what it has embedded, and says of each vector whether it is one of a question."""
+    """Knows what it has embedded, and of how many vectors it was told that they are of questions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,17 +127,18 @@ def test_the_long_term_room_compares_the_question_as_it_is(open_memory: OpenMemo
     ],
 )
 def test_questions_are_told_from_other_texts(text: str, expected: bool) -> None:
-    assert asks(text) is expected
+    assert is_question(text) is expected
 
 
 def test_only_the_vector_of_a_question_is_adapted(open_memory: OpenMemory) -> None:
-    embedder = Noting()
-    memory = open_memory(embedder=embedder)
-    remember(memory)
-    memory.recall("kayak shed")
-    assert embedder.questions == 0
-    memory.recall("Where is the kayak?")
-    assert embedder.questions == 1
+    class Turning(HashEmbedder):
+        def as_question(self, vector: Vectors) -> Vectors:
+            return -vector
+
+    memory = open_memory(embedder=Turning())
+    memory.store("shed", "kayak shed")
+    for text, similarity in (("kayak shed", 1.0), ("kayak shed?", -1.0)):
+        assert memory.recall(text)[0].similarity == pytest.approx(similarity, abs=0.1)
 
 
 def test_a_question_is_nearer_to_its_answer_than_to_other_questions(bundled_embedder: Embedder) -> None:

@@ -1,8 +1,8 @@
 """Our server with the fixtures of the MCP conformance suite: `python -m tests.server.conformance_server`.
 
 The suite calls tools, resources and prompts by fixed names (`test_simple_text`, `test://static-text`, ...). They are
-added to our own door, beside our own tools. Transport, gate, lists, subscriptions, logging, progress, completion and
-errors are those of the product. It prints its address and serves until its standard input is closed.
+added to our own endpoint, beside our own tools. Transport, gate, lists, subscriptions, logging, progress,
+completion and errors are those of the product. It prints its address and serves until its standard input is closed.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from jiyi import AgentMemory
 from jiyi.server.access import RIGHTS, Access
 from jiyi.server.app import build_app
 from jiyi.server.gate import GateRules
-from jiyi.server.mcp.door import Context, McpDoor
+from jiyi.server.mcp.endpoint import Context, McpEndpoint
 from jiyi.server.serving import _Server as Announced
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 SOUND = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 Answer = types.CallToolResult | types.InputRequiredResult
-Tool = Callable[["ConformanceDoor", Context, types.CallToolRequestParams], Awaitable[Answer]]
+Tool = Callable[["ConformanceEndpoint", Context, types.CallToolRequestParams], Awaitable[Answer]]
 TOOLS: dict[str, tuple[Tool, dict[str, Any]]] = {}
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
@@ -80,30 +80,36 @@ def asks(state: str | None = None, **requests: Any) -> types.InputRequiredResult
 
 
 @tool()
-async def test_simple_text(door: ConformanceDoor, context: Context, params: types.CallToolRequestParams) -> Answer:
+async def test_simple_text(
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
+) -> Answer:
     return texts("This is a simple text response for testing.")
 
 
 @tool()
-async def test_image_content(door: ConformanceDoor, context: Context, params: types.CallToolRequestParams) -> Answer:
+async def test_image_content(
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
+) -> Answer:
     return types.CallToolResult(content=[types.ImageContent(data=PIXEL, mime_type="image/png")])
 
 
 @tool()
-async def test_audio_content(door: ConformanceDoor, context: Context, params: types.CallToolRequestParams) -> Answer:
+async def test_audio_content(
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
+) -> Answer:
     return types.CallToolResult(content=[types.AudioContent(data=SOUND, mime_type="audio/wav")])
 
 
 @tool()
 async def test_embedded_resource(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     return types.CallToolResult(content=[embedded("test://embedded-resource", "This is an embedded resource content.")])
 
 
 @tool()
 async def test_multiple_content_types(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     data = json.dumps({"test": "data", "value": 123})
     return types.CallToolResult(
@@ -116,9 +122,11 @@ async def test_multiple_content_types(
 
 
 @tool()
-async def test_error_handling(door: ConformanceDoor, context: Context, params: types.CallToolRequestParams) -> Answer:
+async def test_error_handling(
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
+) -> Answer:
     # The error of our own tools: a call that they refuse.
-    return await McpDoor._call_tool(door, context, types.CallToolRequestParams(name="forget", arguments={}))
+    return await McpEndpoint._call_tool(endpoint, context, types.CallToolRequestParams(name="forget", arguments={}))
 
 
 @tool(
@@ -147,13 +155,15 @@ async def test_error_handling(door: ConformanceDoor, context: Context, params: t
     }
 )
 async def json_schema_2020_12_tool(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     return texts("done")
 
 
 @tool({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})
-async def test_header_argument(door: ConformanceDoor, context: Context, params: types.CallToolRequestParams) -> Answer:
+async def test_header_argument(
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
+) -> Answer:
     return texts(f"region {(params.arguments or {}).get('region')}")
 
 
@@ -162,10 +172,10 @@ async def test_header_argument(door: ConformanceDoor, context: Context, params: 
 
 @tool()
 async def test_tool_with_logging(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     for text in ("Tool execution started", "Tool processing data", "Tool execution completed"):
-        await door._log.tell(context, "info", text)
+        await endpoint._log.tell(context, "info", text)
     return texts("done")
 
 
@@ -174,7 +184,7 @@ TOOLS["test_logging_tool"] = (test_tool_with_logging, _NOTHING)
 
 @tool()
 async def test_tool_with_progress(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     for done in (0, 50, 100):
         await context.session.report_progress(done, 100)
@@ -183,17 +193,17 @@ async def test_tool_with_progress(
 
 @tool()
 async def test_trigger_tool_change(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
-    await (await door.changes._feed(door._access_of(context))).bus.publish(ToolsListChanged())
+    await (await endpoint.changes._feed(endpoint._access_of(context))).bus.publish(ToolsListChanged())
     return texts("done")
 
 
 @tool()
 async def test_trigger_prompt_change(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
-    await (await door.changes._feed(door._access_of(context))).bus.publish(PromptsListChanged())
+    await (await endpoint.changes._feed(endpoint._access_of(context))).bus.publish(PromptsListChanged())
     return texts("done")
 
 
@@ -201,7 +211,7 @@ async def test_trigger_prompt_change(
 
 
 @tool(strings("prompt"))
-async def test_sampling(door: ConformanceDoor, context: Context, params: types.CallToolRequestParams) -> Answer:
+async def test_sampling(endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams) -> Answer:
     request = sampling((params.arguments or {})["prompt"], 100)
     metadata = ServerMessageMetadata(related_request_id=context.request_id)
     result = await context.session.send_request(request, types.CreateMessageResult, metadata=metadata)
@@ -214,7 +224,9 @@ async def elicited(context: Context, message: str, schema: dict[str, Any]) -> An
 
 
 @tool(strings("message"))
-async def test_elicitation(door: ConformanceDoor, context: Context, params: types.CallToolRequestParams) -> Answer:
+async def test_elicitation(
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
+) -> Answer:
     schema = {
         "type": "object",
         "properties": {
@@ -228,7 +240,7 @@ async def test_elicitation(door: ConformanceDoor, context: Context, params: type
 
 @tool()
 async def test_elicitation_sep1034_defaults(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     properties = {
         "name": {"type": "string", "default": "John Doe"},
@@ -242,7 +254,7 @@ async def test_elicitation_sep1034_defaults(
 
 @tool()
 async def test_elicitation_sep1330_enums(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     plain = ["option1", "option2", "option3"]
     titled = [
@@ -271,7 +283,7 @@ def name_form(message: str = "What is your name?") -> types.ElicitRequest:
 
 @tool()
 async def test_input_required_result_elicitation(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     given = (params.input_responses or {}).get("user_name")
     if isinstance(given, types.ElicitResult) and isinstance((given.content or {}).get("name"), str):
@@ -284,7 +296,7 @@ TOOLS["test_streaming_elicitation"] = (test_input_required_result_elicitation, _
 
 @tool()
 async def test_input_required_result_sampling(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     given = (params.input_responses or {}).get("capital_question")
     return texts(str(given)) if given else asks(capital_question=sampling("What is the capital of France?", 100))
@@ -292,7 +304,7 @@ async def test_input_required_result_sampling(
 
 @tool()
 async def test_input_required_result_list_roots(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     given = (params.input_responses or {}).get("client_roots")
     return texts(str(given)) if given else asks(client_roots=types.ListRootsRequest())
@@ -300,7 +312,7 @@ async def test_input_required_result_list_roots(
 
 @tool()
 async def test_input_required_result_request_state(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     if params.request_state == "first" and params.input_responses:
         return texts("state-ok")
@@ -312,7 +324,7 @@ TOOLS["test_input_required_result_tampered_state"] = (test_input_required_result
 
 @tool()
 async def test_input_required_result_multiple_inputs(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     wanted: dict[str, Any] = {
         "user_name": name_form(),
@@ -326,7 +338,7 @@ async def test_input_required_result_multiple_inputs(
 
 @tool()
 async def test_input_required_result_multi_round(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     given = params.input_responses or {}
     if params.request_state == "second" and "step2" in given:
@@ -338,7 +350,7 @@ async def test_input_required_result_multi_round(
 
 @tool()
 async def test_input_required_result_capabilities(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     can = context.session.client_capabilities or types.ClientCapabilities()
     requests: dict[str, Any] = {}
@@ -351,7 +363,7 @@ async def test_input_required_result_capabilities(
 
 @tool()
 async def test_missing_capability(
-    door: ConformanceDoor, context: Context, params: types.CallToolRequestParams
+    endpoint: ConformanceEndpoint, context: Context, params: types.CallToolRequestParams
 ) -> Answer:
     can = context.session.client_capabilities
     if can is None or can.sampling is None:
@@ -360,7 +372,7 @@ async def test_missing_capability(
     return texts("done")
 
 
-# --- the door ---------------------------------------------------------------------------------------------------------
+# --- the endpoint -----------------------------------------------------------------------------------------------------
 
 PROMPTS = {
     "test_simple_prompt": [],
@@ -376,8 +388,8 @@ def said(*contents: Any) -> types.GetPromptResult:
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=each) for each in contents])
 
 
-class ConformanceDoor(McpDoor):
-    """Our door, with the fixtures beside our own tools, resources and prompts."""
+class ConformanceEndpoint(McpEndpoint):
+    """Our endpoint, with the fixtures beside our own tools, resources and prompts."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -478,7 +490,7 @@ async def serve(folder: Path) -> None:
         await memory.store("tea", "She drinks green tea")
         anonymous = Access(memory.settings.scope, frozenset(RIGHTS))
         rules = GateRules(anonymous=anonymous, per_second=10_000, burst=10_000)
-        app = build_app(memory, rules=rules, new_door=ConformanceDoor)
+        app = build_app(memory, rules=rules, new_endpoint=ConformanceEndpoint)
         config = uvicorn.Config(app, port=0, log_config=None, lifespan="on")
         server = Announced(config, lambda address: print(address, flush=True))
         running = asyncio.ensure_future(server.serve())

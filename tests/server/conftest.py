@@ -12,7 +12,7 @@ from mcp import Client
 
 from jiyi import AgentMemory
 from jiyi.server.access import READ, WRITE, Access
-from jiyi.server.mcp.door import McpDoor
+from jiyi.server.mcp.endpoint import McpEndpoint
 from tests.apps.command_line import CommandLine
 
 OpenClient = Callable[..., AbstractAsyncContextManager[tuple[Client, AgentMemory]]]
@@ -35,10 +35,10 @@ def mcp_client(tmp_path: Path) -> OpenClient:
         settings: dict[str, Any] = {"workspace": workspace} if workspace is not None else {}
         async with AgentMemory.open(tmp_path / "data", scope="alice", **settings) as memory:
             access = Access(scope, rights, kind)
-            door = McpDoor(memory, lambda _context: access)
-            async with Client(door.server, mode=mode, **client) as connected:
+            endpoint = McpEndpoint(memory, lambda _context: access)
+            async with Client(endpoint.server, mode=mode, **client) as connected:
                 yield connected, memory
-            await door.changes.close()
+            await endpoint.changes.close()
 
     return opened
 

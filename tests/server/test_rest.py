@@ -67,11 +67,15 @@ def test_an_entry_is_stored_read_changed_and_forgotten(tmp_path: Path) -> None:
             url, json={"content": "She drinks black tea"}, headers={**headers, "If-Match": '"1"'}
         )
         assert changed.json()["tags"] == ["tea"]
+        of_same_name = {"key": made.json()["id"], "content": "Its key is the id of another"}
+        await it.client.post("/v1/entries", json=of_same_name, headers=headers)
+        again = await it.client.patch(url, json={"tags": ["tea"]}, headers=headers)
+        assert (again.json()["id"], again.json()["version"]) == (made.json()["id"], 3)
         late = await it.client.patch(url, json={"content": "late"}, headers={**headers, "If-Match": '"1"'})
         assert (late.status_code, late.json()["code"]) == (412, "changed_meanwhile")
         found = await it.client.post("/v1/recall", json={"query": "What does she drink?"}, headers=headers)
         assert found.json()["hits"][0]["content"] == "She drinks black tea"
-        assert len((await it.client.get(f"{url}/history", headers=headers)).json()["versions"]) == 2
+        assert len((await it.client.get(f"{url}/history", headers=headers)).json()["versions"]) == 3
         assert (await it.client.delete(url, headers=headers)).json() == {"forgotten": True, "erased": False}
         assert (await it.client.get(url, headers=headers)).status_code == 404
 

@@ -47,11 +47,11 @@ def test_several_clients_use_one_data_directory_at_once(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_over_stdio_nothing_of_the_other_doors_is_imported() -> None:
+def test_over_stdio_nothing_of_the_other_protocols_is_imported() -> None:
     program = "import sys, jiyi.server.mcp.stdio; print('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "jiyi.server.mcp.door" in loaded
+    assert "jiyi.server.mcp.endpoint" in loaded
     others = ("fastapi", "jinja2", "markdown_it", "jiyi.server.rest", "jiyi.server.console", "jiyi.server.app")
     assert loaded.isdisjoint(others), "the client waits for every import when it starts the server"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jiyi.text.fact_kinds import begins_with_another_person, fact_kind, is_request, only_asks
+from jiyi.text.fact_kinds import begins_with_another_person, fact_kind, is_request, states_nothing
 from jiyi.text.questions import hands_over_text
 
 KINDS = {
@@ -106,13 +106,16 @@ def test_a_text_that_is_given_to_be_worked_on_is_told_from_a_statement(text: str
         ("帮我安排下周的行程", True),
         ("周末在家附近吃什么，注意我的饮食", True),
         ("帮我订周五的餐厅，我不吃辣", False),
+        ("我对花生过敏，帮我推荐一家餐厅", False),
+        ("我对芒果过敏，嘴会肿，以后推荐甜品的时候注意一下。", False),
+        ("I'm coeliac, please recommend a bakery", False),
         ("好的。", True),
         ("I live in Leeds", False),
         ("以后回答都用中文", False),
     ],
 )
 def test_a_message_that_states_nothing_is_told_from_one_that_does(text: str, only: bool) -> None:
-    assert only_asks(text) is only
+    assert states_nothing(text) is only
 
 
 @pytest.mark.parametrize(

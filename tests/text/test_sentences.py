@@ -171,7 +171,16 @@ def test_chunks_fit_and_together_hold_everything_but_space(text: str, max_column
         "我去哪了？",
         "我的护照放在哪里？",
         "I don't have that figure.",
+        "I don’t know.",
+        "We dont remember",
+        "I cannot recall it.",
+        "You never told me.",
+        "No idea.",
+        "Nothing about that.",
+        "This has not been decided.",
         "你还没跟我说过。",
+        "沒印象",
+        "我不太清楚。",
     ],
 )
 def test_a_bare_question_asks_all_over(text: str) -> None:

@@ -13,11 +13,11 @@ from jiyi.agent.loop import run_turn
 from jiyi.agent.progress import ABANDONED, BROKEN_OFF, REQUEST, TURN, TurnProgress, turns_in
 from jiyi.agent.prompt import Blocks, Shares, gather_blocks
 from jiyi.agent.sessions import AgentSessions
-from jiyi.agent.turn import ROUND_JOB, Turn
+from jiyi.agent.turn import Turn
 from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.model.identity import new_id, text_hash
-from jiyi.model.job import JobDraft
-from jiyi.model.message import Message, MessageLike, check_message
+from jiyi.model.job import ROUND_JOB, JobDraft
+from jiyi.model.message import Message, MessageLike, check_message, time_of_message
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import TurnEvent, UnfinishedTurn
 
@@ -92,19 +92,19 @@ class Agent:
         extra = {**said.extra, TURN: turn_id} | ({} if wanted is None else {REQUEST: wanted})
         question = replace(said, extra=extra)
         if wanted is None:
-            message_id = await self._deps.chat.put(question)
+            message_id = await self._put(question)
         else:
             once = OnceRequest(self.scope, f"turn:{text_hash(self.session_id, wanted)}", "")
             try:
                 with in_request(once):
-                    message_id = await self._deps.chat.put(question)
+                    message_id = await self._put(question)
             except RepeatedRequestError:
                 # It came twice at the same time, or it is not among the newest messages any more.
                 known = _of_request(await self._all_turns(), wanted)
                 if known is not None:
                     return await self._reopen(known)
                 # What was said was deleted since.
-                message_id = await self._deps.chat.put(question)
+                message_id = await self._put(question)
         self._deps.used(self.scope, self.session_id)
         return await self._open(turn_id, message_id, question)
 
@@ -222,6 +222,12 @@ class Agent:
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
+    async def _put(self, question: Message) -> str:
+        """Store what the user said, at the time that it names itself, or now by the clock of the memory."""
+        said_at = None if time_of_message(question) is not None else self._deps.stores.now()
+        message_id: str = await self._deps.chat.put(question, created_at=said_at)
+        return message_id
+
     def _turn_of_session(self) -> AbstractAsyncContextManager[object]:
         return self._sessions.lock(self.scope, self.session_id)
 
@@ -234,14 +240,14 @@ class Agent:
     async def _tail(self) -> list[TurnProgress]:
         """The newest turns. A turn is also known when a part of it is under a summary."""
         deps = self._deps
-        return turns_in(await deps.run(deps.facts.chats.newest, self.scope, self.session_id, _TAIL))
+        return turns_in(await deps.run(deps.stores.chats.newest, self.scope, self.session_id, _TAIL))
 
     async def _all_turns(self) -> list[TurnProgress]:
         """Every turn of the session, also those before a reset: a reset may come in the middle of a turn."""
         deps, place = self._deps, (self.scope, self.session_id)
         messages: list[StoredMessage] = []
-        for epoch in await deps.run(deps.facts.chats.epochs, *place):
-            messages += await deps.run(deps.facts.chats.epoch_messages, *place, epoch.epoch)
+        for epoch in await deps.run(deps.stores.chats.epochs, *place):
+            messages += await deps.run(deps.stores.chats.epoch_messages, *place, epoch.epoch)
         return turns_in(messages)
 
     async def _close_abandoned(self, tail: list[TurnProgress]) -> None:
@@ -251,7 +257,7 @@ class Agent:
         deps = self._deps
         for progress in tail:
             begun = progress.question.created_at
-            old = begun is not None and deps.now() - begun > _ABANDONED_AFTER
+            old = begun is not None and deps.stores.now() - begun > _ABANDONED_AFTER
             if progress.reply is not None or not old or progress.turn_id in self._sessions.live_turns:
                 continue
             end = Message("assistant", None, extra={TURN: progress.turn_id, BROKEN_OFF: ABANDONED})
@@ -262,12 +268,12 @@ class Agent:
                 in_request(OnceRequest(self.scope, f"turn-abandoned:{text_hash(progress.turn_id)}", "")),
             ):
                 await deps.write(
-                    deps.facts.store.append_messages,
+                    deps.stores.store.append_messages,
                     self.scope,
                     self.session_id,
                     [end],
-                    actor=deps.facts.actor,
-                    recallable=deps.facts.recallable,
+                    actor=deps.stores.actor,
+                    recallable=deps.stores.recallable,
                     job=JobDraft(ROUND_JOB, self.scope, about) if self._options.extract else None,
                 )
                 deps.queued()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError
-from jiyi.model import clock
 from jiyi.model.limits import check_whole
 from jiyi.tools.toolbox import Toolbox
 
@@ -39,7 +38,7 @@ class AgentOptions:
     """Only these tools; `None` means all."""
     own_tools: Toolbox | None = None
     """Tools of the program, offered besides."""
-    profile_tokens: int = 600
+    profile_tokens: int = 1_000
     """How many tokens the profile of the user may have; 0 means none."""
     max_rounds: int = MAX_ROUNDS
     """How often the model may ask for tools before it has to answer."""
@@ -92,8 +91,8 @@ class AgentDeps:
     notes: Notes | None
     """`None` when there is no workspace, or it belongs to another scope."""
     longterm: Longterm
-    facts: LongtermDeps
-    """The stores of the long-term room."""
+    stores: LongtermDeps
+    """What the long-term room is made of: facts and chats, the clock, the analyzer, who acts."""
     recall: Callable[..., Any]
     """`AgentMemory.recall`."""
     feedback: Callable[..., Any]
@@ -114,4 +113,3 @@ class AgentDeps:
     retries: int
     simple: bool
     """Simple mode: recall by tags, no long-term block."""
-    now: Callable[[], datetime] = clock.utc_now

@@ -103,7 +103,7 @@ class ClientAgent:
     """An assistant in one session on the server."""
 
     def __init__(self, connection: Connection, session_id: str, user: str | None, options: Mapping[str, Any]) -> None:
-        unknown = set(options) - {"kind", "instructions", "token_limit", "tools", "extract"}
+        unknown = set(options) - {"kind", "instructions", "token_limit", "tools", "extract", "time_zone"}
         if unknown:
             raise errors.InvalidInputError(f"{', '.join(sorted(unknown))} cannot be set through a server")
         self._connection = connection

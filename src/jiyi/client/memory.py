@@ -100,12 +100,21 @@ class MemoryClient:
         return None if found is None else entry_of(found)
 
     async def update(
-        self, key_or_id: str, *, if_version: int | None = None, scope: str | None = None, **changes: Any
+        self,
+        key_or_id: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the name of the attribute
+        if_version: int | None = None,
+        scope: str | None = None,
+        **changes: Any,
     ) -> MemoryEntry:
         """Change an entry, found by its key or else by its id: what is given is replaced, the rest stays."""
-        entry = await self.get(key_or_id, scope=scope) or await self.get(id=key_or_id)
+        if key_or_id is None:
+            entry = await self.get(id=id, scope=scope)
+        else:
+            entry = await self.get(key_or_id, scope=scope) or await self.get(id=key_or_id)
         if entry is None:
-            raise errors.InvalidInputError(f"there is no entry with the key or id {key_or_id[:80]!a}")
+            raise errors.InvalidInputError(f"there is no entry with the key or id {str(key_or_id or id)[:80]!a}")
         headers = version_header(if_version)
         path = f"/v1/entries/{part(entry.id)}"
         return entry_of(

@@ -12,7 +12,7 @@ from jiyi.model.entry import Explanation, MemoryEntry
 from jiyi.model.message import Message, MessageLike
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from jiyi.chat import ChatWindow, Compaction
     from jiyi.longterm.conflicts import Conflict, Replaced
@@ -125,6 +125,7 @@ class ClientLongterm:
         as_of: datetime | None = None,
         fused: bool = False,
         touch: bool = True,
+        time_zone: str | tzinfo | None = None,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance."""
         from jiyi.longterm.retrieval import Recollections
@@ -142,6 +143,7 @@ class ClientLongterm:
             "as_of": as_of,
             "fused": fused,
             "touch": touch,
+            "time_zone": time_zone,
         }
         found = await self._connection.ask("/v1/longterm/recall", body_of(asked))
         return Recollections(

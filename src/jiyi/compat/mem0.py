@@ -102,7 +102,7 @@ class Memory(SharesMemory, ClosesOwnMemory):
             )
             for fact in facts:
                 self._memory.update(
-                    fact.id,
+                    id=fact.id,
                     metadata={**fact.metadata, **about},
                     namespace=NAMESPACE,
                     expires_at=given["expires_at"],
@@ -141,7 +141,7 @@ class Memory(SharesMemory, ClosesOwnMemory):
                 changes["clear"] = ["expires_at"]
             else:
                 about["expiration_date"], changes["expires_at"] = expires
-        self._memory.update(entry.id, metadata=about, scope=entry.scope, **changes)
+        self._memory.update(id=entry.id, metadata=about, scope=entry.scope, **changes)
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:

@@ -162,7 +162,7 @@ class Settings:
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
     token_limit: int = setting(64_000, parse.whole(1, 1 << 40), "how many tokens a chat's window has at most")
     profile_tokens: int = setting(
-        600,
+        1_000,
         parse.whole(0, 1 << 24),
         "tokens of a turn's prompt for the user's profile, at most a tenth of the prompt; 0 turns it off",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 from jiyi.errors import ImportFormatError
@@ -19,18 +18,11 @@ def read(source: Source) -> Stream:
     """Each observation and each relation as a memory that can be understood by itself."""
     if not source.is_file:
         raise ImportFormatError(f"{source.path} is no file; expected is {EXPECTED}")
-    with source.text(source.path.name) as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            place = f"{source.path.name}, line {number}"
-            try:
-                found = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise ImportFormatError(f"{place} is not JSON: {error}; expected is {EXPECTED}") from None
-            if not isinstance(found, dict) or found.get("type") not in ("entity", "relation"):
-                raise ImportFormatError(f"{place} is neither an entity nor a relation; expected is {EXPECTED}")
-            yield from _entity(found, place) if found["type"] == "entity" else _relation(found, place)
+    for number, found in source.json_lines(EXPECTED):
+        place = f"{source.path.name}, line {number}"
+        if not isinstance(found, dict) or found.get("type") not in ("entity", "relation"):
+            raise ImportFormatError(f"{place} is neither an entity nor a relation; expected is {EXPECTED}")
+        yield from _entity(found, place) if found["type"] == "entity" else _relation(found, place)
 
 
 def _entity(found: dict[str, Any], place: str) -> Stream:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, overload, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
     from typing import Any, Literal
 
     from jiyi.longterm.conflicts import Conflict, Replaced, Winner
@@ -93,6 +93,7 @@ class LongtermInterface(Protocol):
         as_of: datetime | None = None,
         fused: bool = False,
         touch: bool = True,
+        time_zone: str | tzinfo | None = None,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
@@ -101,7 +102,7 @@ class LongtermInterface(Protocol):
         `content`, `importance_score`, `similarity`, `final_score` and `score_parts`. Without `domains` the router says
         where to look. The time of access of those that the question is about is noted; what was really used is told
         with `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is
-        noted.
+        noted. Days in the question are those of `time_zone`, or of the settings.
         """
 
     async def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:

@@ -9,7 +9,7 @@ from jiyi.interfaces.administration import AdministrationInterface
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
     from types import TracebackType
     from typing import Any, Self
 
@@ -112,12 +112,14 @@ class Memory(AdministrationInterface, Protocol):
         kind: str = "main",
         min_relevance: float = 0.0,
         duplicates: bool = False,
+        time_zone: str | tzinfo | None = None,
     ) -> builtins.list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
-        (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
-        higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
+        (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone (`time_zone`, or the zone of `now`
+        if it is not UTC, or that of the settings), and entries of that time rank higher; `since` and `until` are hard
+        limits. `where` has conditions on the metadata:
         `{"project": "x", "score": {"$gte": 3}}`; `namespace` is one that the entries are in or below. With `weights`
         (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
@@ -136,8 +138,9 @@ class Memory(AdministrationInterface, Protocol):
 
     async def update(
         self,
-        key_or_id: str,
+        key_or_id: str | None = None,
         *,
+        id: str | None = None,
         content: str | None = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
@@ -156,9 +159,10 @@ class Memory(AdministrationInterface, Protocol):
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
-        It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when nothing is to be changed or the scope has no such
-        entry, and `VersionConflictError` when it has another version than `if_version`.
+        With `id` keys are not looked at: an entry may have the id of another as its key. It gets a new version; the one
+        before stays in `history`. `clear` names what is to be empty afterwards, such as `["expires_at", "tags"]`.
+        Raises `InvalidInputError` when nothing is to be changed or the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
 
     async def forget(
@@ -354,6 +358,7 @@ class Memory(AdministrationInterface, Protocol):
         own_tools: BoundTools | None = None,
         max_rounds: int = 8,
         extract: bool = True,
+        time_zone: str | tzinfo | None = None,
     ) -> AgentInterface:
         """An assistant in a session: `begin`, `turn.messages`, `turn.call`, `turn.finish`, or all of it with `reply`.
 
@@ -361,7 +366,8 @@ class Memory(AdministrationInterface, Protocol):
         own that begins with `group:` and never sees what is private. `None` as id means today's date. The prompt has at
         most `token_limit` tokens, of which `reply_tokens` are kept for the reply. `tools` names the tools to offer
         (`None`: all), `own_tools` are (tool, function) of your program; after `max_rounds` rounds with tools the model
-        has to answer. With `extract` finished rounds are looked through for facts.
+        has to answer. With `extract` finished rounds are looked through for facts. `time_zone` is the user's, where it
+        is not that of the settings: days in questions and in the prompt are its days.
         """
 
     async def close(self) -> None:

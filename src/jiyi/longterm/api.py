@@ -14,7 +14,7 @@ from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import ForgettingPlan
 from jiyi.longterm.reflection import COOLDOWN_HOURS, THRESHOLD
 from jiyi.longterm.retrieval import Recollections
-from jiyi.longterm.service import REFLECTION_TYPES, ROUND_JOB, LongtermService
+from jiyi.longterm.service import REFLECTION_TYPES, LongtermService
 from jiyi.model import clock
 from jiyi.model.domain import check_domains
 from jiyi.model.entry import MemoryEntry
@@ -26,7 +26,7 @@ from jiyi.model.forgetting_curve import (
     EbbinghausForgetting,
     check_threshold,
 )
-from jiyi.model.job import JobDraft
+from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.relevance import MIN_RELEVANCE
@@ -165,6 +165,7 @@ class Longterm:
         as_of: datetime | None = None,
         fused: bool = False,
         touch: bool = True,
+        time_zone: str | tzinfo | None = None,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
@@ -173,7 +174,7 @@ class Longterm:
         `content`, `importance_score`, `similarity`, `final_score` and `score_parts`. Without `domains` the router says
         where to look. The time of access of those that the question is about is noted; what was really used is told
         with `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is
-        noted.
+        noted. Days in the question are those of `time_zone`, or of the settings.
         """
         limits = self._limits
         hits = await self._run(
@@ -186,6 +187,7 @@ class Longterm:
             domains=None if domains is None else check_domains(domains if isinstance(domains, str) else list(domains)),
             as_of=None if as_of is None else clock.require_aware(as_of, "as_of"),
             fused=bool(fused),
+            zone=clock.check_zone(time_zone),
         )
         if hits and as_of is None and touch:
             # The answer does not wait for the disk; whatever is asked next does.

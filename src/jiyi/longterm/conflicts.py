@@ -63,6 +63,10 @@ class OpenConflicts:
         """Whether a newer fact may contradict this one."""
         return fact_id in self.newer
 
+    def newer_than(self, fact: MemoryEntry) -> Sequence[MemoryEntry]:
+        """The newest facts that may contradict this one."""
+        return self.newer.get(fact.id, ())[:_MAX_NEWER]
+
     def newer_first(self, facts: Iterable[MemoryEntry]) -> list[MemoryEntry]:
         """The facts in their order, each after all that may contradict it, also where those are not among them."""
         placed: dict[str, MemoryEntry] = {}

@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Sequence
 from datetime import tzinfo
-from typing import Final, Literal
+from typing import Final
 
 from jiyi.longterm.compression import fitted
 from jiyi.longterm.untrusted import readable
 from jiyi.model import clock
 from jiyi.model.claim import USER
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import FACT_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.identity import text_hash
 from jiyi.ports import TokenCounter
-from jiyi.prompts.data import label
+from jiyi.prompts.data import label, visible
 from jiyi.text import detect_language
+from jiyi.text.language import Language
 from jiyi.text.subjects import relation_in
 from jiyi.text.token_count import cut_to_tokens
-
-Language = Literal["zh", "en"]
 
 HEADING: Final = {"zh": "【长期记忆】", "en": "[Long-term memory]"}
 _ABOUT: Final = {
@@ -46,9 +45,6 @@ _SUMMARY: Final = {"zh": "另外 {count} 条记忆的摘要", "en": "summary of 
 _IMITATIONS: Final = re.compile(
     r"【\s*长期记忆\s*】|\[\s*long-term memory\s*\]|【\s*用户概况\s*】|\[\s*profile\s*\]|</?\s*memory[-\w]*\s*/?>",
     re.IGNORECASE,
-)
-_INVISIBLE: Final = re.compile(
-    "[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]+"
 )
 _VERBATIM_SHARE: Final = 0.6
 _CHARACTERS_PER_TOKEN: Final = {"zh": 0.8, "en": 3.0}
@@ -142,12 +138,12 @@ def fitted_line(
 
 def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:
     """Who said it, and whom it is about where that is not the user."""
-    if hit.memory_type == "reflection":
+    if hit.memory_type == REFLECTION_TYPE:
         return _REFLECTION[language]
     if hit.scope != scope:
         return _PUBLIC[language]
     origin = _ORIGIN[language].get(hit.source.trust) or label(hit.source.trust)
-    if hit.memory_type == "fact" and hit.source.name is not None and hit.source.trust == USER:
+    if hit.memory_type == FACT_TYPE and hit.source.name is not None and hit.source.trust == USER:
         origin = _NAMED[language].format(who=label(hit.source.name))
     claim = hit.source.claim
     if claim is None or hit.source.trust != USER:
@@ -162,7 +158,7 @@ def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:
 
 def _one_line(text: str) -> str:
     """One line without what cannot be seen and without what imitates the fence."""
-    line = " ".join(_INVISIBLE.sub(" ", readable(text)).split())
+    line = visible(readable(text))
     return _IMITATIONS.sub(lambda match: match[0].translate(_HARMLESS), line)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist
-from jiyi.longterm.endings import ended, left_of_ended, one_of_several, subject_of_fact
+from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.pair_evidence import (
     PairEvidence,
     is_certain,
@@ -38,6 +38,7 @@ from jiyi.text.change_words import (
 )
 from jiyi.text.claims import only_asks, pieces_of, stated_part
 from jiyi.text.day_and_time import says_more
+from jiyi.text.ended_objects import without_given_up
 from jiyi.text.normalize import fold
 from jiyi.text.own_words import own_words
 from jiyi.text.sentences import sentences
@@ -111,6 +112,16 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         return [Finding(old, REPLACES, 1.0, left, reason) for old, left in ends_all]
     # What it says has not changed tells nothing of what has.
     message = without_unchanged(message)
+    if gone := given_up(message, [old.entry for old in olds]):
+        over_now = [
+            Finding(olds[place], REPLACES, 1.0, left, "it is over")
+            if left is not None
+            else Finding(olds[place], CONFLICTS, _UNSURE, reason="it or another one is over")
+            for place, left in gone.items()
+        ]
+        rest = without_given_up(message)
+        others = [old for place, old in enumerate(olds) if place not in gone]
+        return over_now + (judge(rest, others, model) if rest and others and _says_change(fold(rest)) else [])
     folded = fold(message)
     new = model.read_message(message)
     if not olds or model.change(new) < _NO_CHANGE:
@@ -132,8 +143,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         min(value, _UNSURE) if differs or one_of_several(message, text.text) else value
         for value, text in zip(values, texts, strict=True)
     ]
-    said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
-    enough = SAID if said else CERTAIN
+    enough = SAID if _says_change(folded) else CERTAIN
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
     for number, place in enumerate(ordered):
@@ -147,6 +157,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         elif value >= POSSIBLE and not number and not _states_other_attributes(message, old.entry.content):
             findings.append(Finding(old, CONFLICTS, value, reason="this may contradict it"))
     return findings
+
+
+def _says_change(folded: str) -> bool:
+    return any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
 
 
 def _states_other_attributes(message: str, fact: str) -> bool:

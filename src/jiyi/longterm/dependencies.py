@@ -40,7 +40,7 @@ class TaskModels:
 class Similar(Protocol):
     """Finds the memories that a new fact is to be compared with."""
 
-    def recall(self, request: Request) -> list[MemoryEntry]:
+    def answer(self, request: Request) -> list[MemoryEntry]:
         """Those that are most like the query, best first."""
         ...
 
@@ -71,6 +71,11 @@ class LongtermDeps:
     exempt: tuple[str, ...] = DEFAULT_EXEMPT
     """The kinds of facts that are not forgotten."""
     now: Callable[[], datetime] = clock.utc_now
+
+    @property
+    def given_now(self) -> datetime | None:
+        """The time by a clock that the caller gave; `None` by that of the system."""
+        return None if self.now is clock.utc_now else self.now()
 
 
 def made_by(model: ChatModel | None) -> str:

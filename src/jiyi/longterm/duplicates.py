@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +52,39 @@ _FILLERS: Final = frozenset({"现在", "目前", "如今", "一直", "非常", "
 _NAMING: Final = frozenset(["叫", "名字", "名叫", "叫做", "name", "call"])
 _NOT: Final = re.compile(r"不能|不可以|不会|不可|不|没有|没")
 # Who speaks of whom is not what is said: "I like tea" and "the user likes tea" are one.
+# Chinese has no blanks between words; whose thing it is does not say who does what.
+_ROLE: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff][^\W\u3400-\u9fff']*")
+_DOUBLED: Final = re.compile(r"([\u3400-\u9fff])\1")
+_BEGINNING: Final = 4
+_NO_ROLE: Final = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "my",
+        "our",
+        "your",
+        "his",
+        "their",
+        "its",
+        "am",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "的",
+        "了",
+        "是",
+    ]
+)
+_SAME_PERSON: Final = {"me": "i", "us": "we", "him": "he", "her": "she", "them": "they", "whom": "who"}
+_BESIDE: Final = frozenset(["and", "or", "with", "和", "跟", "与", "同", "或"])
+# What two are to each other, whichever is named first.
+_MUTUAL: Final = re.compile(
+    r"\b(?:married|met|dating|engaged|friends?|colleagues?|classmates|neighbou?rs?|siblings?|twins?|related|divorced)\b"
+    r"|结婚|离婚|订婚|认识|朋友|同学|同事|邻居|兄弟|姐妹|夫妻|一起|一样"
+)
 _SPEAKER: Final = re.compile(r"\b(?:the )?user(?:'s)?\b|用户的?|本人")
 
 
@@ -66,6 +100,8 @@ class Gist:
     negated: bool
     liking: int
     """1 for, -1 against, 0 neither."""
+    text: str = ""
+    """Folded."""
 
 
 def fact_key(text: str) -> str:
@@ -91,6 +127,7 @@ def gist(text: str, analyzer: Analyzer) -> Gist:
         frozenset(match.strip() for match in _TIMES.findall(folded)),
         len(_NEGATION.findall(folded)) % 2 == 1,
         liking,
+        folded,
     )
 
 
@@ -105,14 +142,40 @@ def is_known(new: Gist, old: Gist, similarity: float | None = None) -> bool:
     # Nothing in it that the old one does not have. One word alone is in too many facts, and a long text has any words.
     comparable = len(old.terms) <= _LONGER * len(new.terms)
     if new.terms <= old.terms and comparable and (len(new.terms) > 1 or new.terms == old.terms):
-        return True
+        return not _turned_round(new.text, old.text)
     shared = len(new.terms & old.terms) / min(len(new.terms), len(old.terms))
-    return similarity is not None and similarity >= SURE_SIMILARITY and shared >= _SHARED_WORDS
+    same = similarity is not None and similarity >= SURE_SIMILARITY and shared >= _SHARED_WORDS
+    return same and not _turned_round(new.text, old.text)
 
 
 def support(fact: Gist, said: frozenset[str]) -> float:
     """Which share of a fact's words somebody said."""
     return len(fact.terms & said) / len(fact.terms) if fact.terms else 0.0
+
+
+def _turned_round(new: str, old: str) -> bool:
+    """Whether what stands before a word in one text stands after it in the other: who owes whom, from where to where.
+
+    "Tea is my favourite drink" turns round nothing but "is".
+    """
+    if _MUTUAL.search(new):
+        return False
+    mine, theirs = _roles(new), _roles(old)
+    words = [word for word in mine if word in theirs]
+    places = [theirs[word] for word in words]
+    return any(
+        max(places[:middle], default=-1) > place > min(places[middle + 1 :], default=place)
+        for middle, place in enumerate(places)
+        if words[middle] not in _BESIDE
+    )
+
+
+def _roles(text: str) -> dict[str, int]:
+    """The words that a text has once, without endings and words that say nothing, each with its place."""
+    words = [word for word in _ROLE.findall(_DOUBLED.sub(r"\1", text)) if word not in _NO_ROLE]
+    found = [_SAME_PERSON.get(word) or word[:_BEGINNING].rstrip("sd") or word for word in words]
+    counted = Counter(found)
+    return {word: place for place, word in enumerate(found) if counted[word] == 1}
 
 
 def _bare(text: str) -> str:

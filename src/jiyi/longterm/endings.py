@@ -1,4 +1,4 @@
-"""What is over when somebody has died, an animal is gone, or a couple has parted: all that was said about it."""
+"""What is over when somebody has died, an animal is gone, a couple has parted, or a thing was sold or given up."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import Final
 
 from jiyi.longterm.replacement import mentions
 from jiyi.longterm.residue import without_pieces
+from jiyi.longterm.vetoes import forbids
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import ends_life, ends_love, lost_by_name
 from jiyi.text.claims import clauses_of, pieces_of
+from jiyi.text.ended_objects import EndedObject, ended_objects, pieces_with
 from jiyi.text.normalize import fold
-from jiyi.text.subjects import USER, mentions_subject, named_subject, names_in, subject_of
+from jiyi.text.phrases_en import predicate_en
+from jiyi.text.phrases_zh import predicate_zh
+from jiyi.text.subject_phrases import about_different_things
+from jiyi.text.subjects import USER, mentions_subject, named_subject, names_in, starts_with_subject, subject_of
 from jiyi.text.topics import topics_of
 
 PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
@@ -32,6 +37,11 @@ _TOGETHER_NAMED: Final = re.compile(
 )
 _NAME: Final = re.compile(
     r"[A-Z][a-z]+|(?<![\u3400-\u9fff])[\u3400-\u9fff]{2,3}?(?=[、和跟与])|(?<=[、和跟与])[\u3400-\u9fff]{2}"
+)
+_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_POSSESSES: Final = re.compile(r"[开有养买]|是|\b(?:drives?|have|has|own|owns|is|got)\b")
+_DESCRIBES: Final = re.compile(
+    r"^(?:that|which|who|it|it's|he|she|with|since|for) |^(?:它|每月|每年|每天|一共|已经|用了|开了|跑了)"
 )
 _TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 
@@ -58,6 +68,41 @@ def ended(message: str, facts: Sequence[MemoryEntry]) -> tuple[list[int], str]:
     if ends_love(fold(message)):
         return [n for n, fact in enumerate(facts) if _of_partners(message, fact)], "they have parted"
     return [], ""
+
+
+def given_up(message: str, facts: Sequence[MemoryEntry]) -> dict[int, str | None]:
+    """The places of the facts about things that a message says are over ("sold the Golf"), and what is left of each.
+
+    `None` where it is not told which of several is meant: of two cars "the car".
+    """
+    found: dict[int, str | None] = {}
+    for thing in ended_objects(message):
+        places = [
+            place
+            for place, fact in enumerate(facts)
+            if thing.is_in(fact.content)
+            and not about_different_things(message, fact.content)
+            and not forbids(message, fact.content)
+        ]
+        named = [n for n in places if thing.is_named_in(facts[n].content)]
+        having = [n for n in places if _POSSESSES.search(fold(facts[n].content))]
+        certain = bool(named) or len(having) <= 1
+        for place in named or places:
+            found.setdefault(place, _left_without(thing, facts[place].content) if certain else None)
+    return found
+
+
+def _left_without(thing: EndedObject, fact: str) -> str:
+    """What a fact says besides a thing: without the parts that have it, and those that only describe it."""
+    pieces = pieces_of(fact)
+    going = pieces_with(thing, pieces)
+    for place, piece in enumerate(pieces):
+        bare = piece.strip(" ,，；;、。.")
+        read = predicate_zh(bare) if _HAN.search(bare) else predicate_en(bare)
+        describes = read is None or _DESCRIBES.search(fold(bare)) is not None
+        if place - 1 in going and describes and not starts_with_subject(fold(bare)):
+            going.add(place)
+    return without_pieces(pieces, going) if len(going) < len(pieces) else ""
 
 
 def left_of_ended(message: str, fact: str) -> str:

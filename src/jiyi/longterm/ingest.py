@@ -22,12 +22,11 @@ from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.residue import residue_without_attribute
 from jiyi.longterm.rule_router import route_by_rules
-from jiyi.longterm.untrusted import is_steering
 from jiyi.longterm.vetoes import forbids
 from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import USER, Claim
 from jiyi.model.domain import SUBSTANTIAL
-from jiyi.model.entry import MAX_NAME, MemoryEntry, Source
+from jiyi.model.entry import FACT_TYPE, MAX_NAME, MemoryEntry, Source
 from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, imported_from
@@ -39,6 +38,7 @@ from jiyi.text import detect_language, fold
 from jiyi.text.change_words import is_temporary
 from jiyi.text.claims import only_asks
 from jiyi.text.pronouns import may_mean, mentions_somebody
+from jiyi.text.steering import is_steering
 from jiyi.text.subject_phrases import about_different_things
 from jiyi.text.subjects import subject_words
 
@@ -309,12 +309,16 @@ class FactIngestor:
 
     @staticmethod
     def _link(decision: _Decision, entry: MemoryEntry, old: MemoryEntry) -> None:
-        """Both stay; the newer one names the older one as a possible conflict."""
-        claim = entry.source.claim or Claim()
+        """Both stay; the newer one names the older one as a possible conflict.
+
+        `entry` may have been linked before: what counts is its form in the decision.
+        """
+        place = next(number for number, each in enumerate(decision.entries) if each.id == entry.id)
+        source = decision.entries[place].source
+        claim = source.claim or Claim()
         if old.id not in claim.conflicts_with:
             linked = replace(claim, conflicts_with=(*claim.conflicts_with, old.id))
-            place = decision.entries.index(entry)
-            decision.entries[place] = replace(entry, source=replace(entry.source, claim=linked))
+            decision.entries[place] = replace(decision.entries[place], source=replace(source, claim=linked))
 
     def _supersede(self, old: MemoryEntry, new: MemoryEntry) -> list[Amendment]:
         return [replace(change, because=new.id) for change in superseded_by(self._deps.store, old, new.id)]
@@ -363,7 +367,7 @@ class FactIngestor:
             key=key,
             content=proposal.text,
             category=MemoryCategory.CORE,
-            memory_type="fact",
+            memory_type=FACT_TYPE,
             domain=proposal.domain,
             importance_score=proposal.importance,
             conversation_id=work.conversation_id,
@@ -388,14 +392,14 @@ class FactIngestor:
         query = text[:_QUERY_CHARACTERS].strip()
         if not query:
             return []
-        filters = Filters((scope,), memory_types=("fact",))
-        return self._deps.similar.recall(Request(query, filters, limit=limit))
+        filters = Filters((scope,), memory_types=(FACT_TYPE,))
+        return self._deps.similar.answer(Request(query, filters, limit=limit))
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
         probe = f"{_PROBES.get(attribute.split(maxsplit=1)[0], '')} {attribute} {'' if subject == 'user' else subject}"
-        filters = Filters((scope,), memory_types=("fact",))
-        return self._deps.similar.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
+        filters = Filters((scope,), memory_types=(FACT_TYPE,))
+        return self._deps.similar.answer(Request(probe, filters, limit=_PROBED, mode="keyword"))
 
     def _likeness(self, text: str, others: Sequence[str]) -> list[float | None]:
         """How similar the meanings are; unknown without an embedder."""
@@ -429,7 +433,7 @@ def _one_thing(new: MemoryEntry, old: MemoryEntry) -> bool:
 
 
 def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
-    return entry.scope == scope and entry.memory_type == "fact" and entry.domain is not None
+    return entry.scope == scope and entry.memory_type == FACT_TYPE and entry.domain is not None
 
 
 def _said_by_user(source: Source) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import Forgetter
+from jiyi.model.entry import REFLECTION_TYPE
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
 
 KEEP_DONE_JOBS = timedelta(days=7)
@@ -25,9 +26,9 @@ def maintain(deps: LongtermDeps, scopes: Sequence[str] | None, *, dry_run: bool)
     forgotten: dict[str, int] = {}
     for scope in deps.store.scopes() if scopes is None else scopes:
         if dry_run:
-            count = forgetter.plan(scope, curve, DEFAULT_THRESHOLD, ("reflection",)).count
+            count = forgetter.plan(scope, curve, DEFAULT_THRESHOLD, (REFLECTION_TYPE,)).count
         else:
-            count = forgetter.cleanup(scope, curve, DEFAULT_THRESHOLD, ("reflection",))
+            count = forgetter.cleanup(scope, curve, DEFAULT_THRESHOLD, (REFLECTION_TYPE,))
         if count:
             forgotten[scope] = count
     whole_store = scopes is None and not dry_run

@@ -16,7 +16,7 @@ from jiyi.longterm.context import fenced, fitted_line
 from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import TokenCounter
-from jiyi.prompts.agent import PROFILE_HEADING, Language
+from jiyi.prompts.agent import PROFILE_HEADING
 from jiyi.text.fact_kinds import (
     HEALTH,
     IDENTITY,
@@ -26,15 +26,17 @@ from jiyi.text.fact_kinds import (
     fact_kind,
     is_request,
 )
+from jiyi.text.language import Language
 
 MAX_FACTS: Final = 300
 """How many are read, the pinned and the most important first."""
 _MAX_LINE: Final = 80
 _SCHEDULE: Final = "tasks_and_schedules"
-_SHARE: Final = 3
-"""Each of the user's own health, their identity and standing instructions gets a third at first, other people a third
-at most."""
 _OF_OTHERS: Final = "other people"
+_SHARES: Final = {HEALTH: 4, IDENTITY: 4, INSTRUCTION: 4, _OF_OTHERS: 3}
+"""Which part of the profile: a quarter is kept for each of the user's own health, their identity and standing
+instructions, and other people have a third at most."""
+_RESERVED: Final = (HEALTH, IDENTITY, INSTRUCTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,44 +104,68 @@ def build_profile(
 ) -> tuple[str, list[MemoryEntry]]:
     """The block in at most `budget` tokens, and the facts in it; those of which `said` is true are left out.
 
-    What is above the share of its kind comes after everything else, and what is above the share of other people not at
-    all. A fact that does not fit is left out, and shorter ones after it may still be in. A fact that a newer one may
-    contradict is marked, also when the newer one stands elsewhere, and stands after it otherwise.
+    The user's own health, their identity and standing instructions have their shares whatever else there is. A fact
+    that does not fit is left out, and shorter ones after it may still be in. A fact that a newer one may contradict is
+    marked, and stands after it.
     """
-    left = budget - counter.count(fenced(PROFILE_HEADING[language], [""]))
-    whole_share = left // _SHARE
-    shares = dict.fromkeys((HEALTH, IDENTITY, INSTRUCTION, _OF_OTHERS), whole_share)
-    lines: list[str] = []
-    shown: list[MemoryEntry] = []
-    postponed: list[tuple[MemoryEntry, str, int]] = []
-
-    def add(fact: MemoryEntry, line: str, cost: int) -> None:
-        nonlocal left
-        if cost <= left:
-            lines.append(line)
-            shown.append(fact)
-            left -= cost
-
-    for fact in conflicts.newer_first(in_order(facts)):
-        if left <= 0:
-            break
-        if said(fact):
-            continue
-        line = fitted_line(fact, language, zone, scope, counter, _MAX_LINE, outdated=fact.id in conflicts)
-        # The end of the line is a token of its own at most.
-        cost = counter.count(line) + 1
-        share = _kind(fact).share
-        if share and cost > shares[share] and shares[share] < whole_share:
-            # The first of each kind may be longer than its share.
-            if share != _OF_OTHERS:
-                postponed.append((fact, line, cost))
-            continue
-        if share:
-            shares[share] -= cost
-        add(fact, line, cost)
-    for each in postponed:
-        add(*each)
-    while lines and counter.count(fenced(PROFILE_HEADING[language], lines)) > budget:
+    heading = PROFILE_HEADING[language]
+    selection = _Selection(
+        budget - counter.count(fenced(heading, [""])),
+        lambda fact: fitted_line(fact, language, zone, scope, counter, _MAX_LINE, outdated=fact.id in conflicts),
+        counter,
+        lambda fact: [newer for newer in conflicts.newer_than(fact) if not said(newer)],
+    )
+    ordered = [fact for fact in in_order(facts) if not said(fact)]
+    selection.fill([fact for fact in ordered if _kind(fact) is _PINNED or _kind(fact).share in _RESERVED])
+    selection.fill(ordered)
+    selection.fill(ordered, above_shares=True)
+    shown = conflicts.newer_first(fact for fact in ordered if fact.id in selection.lines)
+    shown = [fact for fact in shown if fact.id in selection.lines]
+    lines = [selection.lines[fact.id] for fact in shown]
+    while lines and counter.count(fenced(heading, lines)) > budget:
         lines.pop()
         shown.pop()
-    return (fenced(PROFILE_HEADING[language], lines), shown) if lines else ("", [])
+    return (fenced(heading, lines), shown) if lines else ("", [])
+
+
+class _Selection:
+    """The facts that go into a profile, with their lines, inside its tokens."""
+
+    def __init__(
+        self,
+        room: int,
+        line: Callable[[MemoryEntry], str],
+        counter: TokenCounter,
+        newer: Callable[[MemoryEntry], Sequence[MemoryEntry]],
+    ) -> None:
+        self.lines: dict[str, str] = {}
+        self._left = room
+        self._shares = {name: room // part for name, part in _SHARES.items()}
+        self._whole = dict(self._shares)
+        self._line = line
+        self._counter = counter
+        self._newer = newer
+
+    def fill(self, facts: Iterable[MemoryEntry], *, above_shares: bool = False) -> None:
+        """Take what fits, in this order; with `above_shares` also what is above the share of its kind."""
+        for fact in facts:
+            if self._left <= 0:
+                return
+            if fact.id not in self.lines:
+                self._take(fact, above_shares=above_shares)
+
+    def _take(self, fact: MemoryEntry, *, above_shares: bool) -> None:
+        lines = {each.id: self._line(each) for each in (*self._newer(fact), fact)}
+        lines = {each: line for each, line in lines.items() if each not in self.lines}
+        # The end of a line is a token of its own at most.
+        cost = sum(self._counter.count(line) + 1 for line in lines.values())
+        share = _kind(fact).share
+        # The first of each kind may be longer than its share.
+        above = bool(share) and cost > self._shares[share] and self._shares[share] < self._whole[share]
+        if above and (share == _OF_OTHERS or not above_shares):
+            return
+        if cost <= self._left:
+            self.lines |= lines
+            self._left -= cost
+            if share:
+                self._shares[share] -= cost

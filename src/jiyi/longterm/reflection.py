@@ -14,9 +14,9 @@ from jiyi.longterm.structured_output import ask_json, wrong
 from jiyi.longterm.untrusted import readable
 from jiyi.model.category import MemoryCategory
 from jiyi.model.domain import GENERAL_CHAT
-from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id, text_hash
-from jiyi.model.job import JobDraft
+from jiyi.model.job import REFLECTION_JOB, JobDraft
 from jiyi.ports import Amendment
 from jiyi.prompts.longterm import LONGEST_REFLECTION, REFLECT_SCHEMA, reflect_messages
 from jiyi.text import detect_language
@@ -24,8 +24,6 @@ from jiyi.text import detect_language
 if TYPE_CHECKING:
     from jiyi.model.job import Job
 
-REFLECTION: Final = "reflection"
-REFLECTION_JOB: Final = "longterm.reflection"
 IMPORTANCE: Final = 0.9
 THRESHOLD: Final = 4.0
 COOLDOWN_HOURS: Final = 1.0
@@ -126,7 +124,7 @@ class Reflector:
             key=f"ltr{text_hash(*sorted(ids))[:20]}",
             content=text,
             category=MemoryCategory.CORE,
-            memory_type=REFLECTION,
+            memory_type=REFLECTION_TYPE,
             domain=domains[0],
             more_domains=tuple(domains[1:]),
             importance_score=IMPORTANCE,
@@ -155,8 +153,8 @@ def without_repetition(hits: Sequence[MemoryEntry], limit: int) -> list[MemoryEn
     The best facts are chosen first, as if there were no reflection. A reflection by a model then stands in for its
     facts only if all of them were chosen (they are its `context`). One of which no fact was chosen fills a free place.
     """
-    chosen = [hit for hit in hits if hit.memory_type != REFLECTION][:limit]
-    for reflection in (hit for hit in hits if hit.memory_type == REFLECTION):
+    chosen = [hit for hit in hits if hit.memory_type != REFLECTION_TYPE][:limit]
+    for reflection in (hit for hit in hits if hit.memory_type == REFLECTION_TYPE):
         facts = set(reflection.source.references)
         shown = [hit for hit in chosen if hit.id in facts]
         if not shown and len(chosen) < limit:

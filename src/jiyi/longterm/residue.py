@@ -17,7 +17,7 @@ from jiyi.text.normalize import fold
 from jiyi.text.phrase import SPEAKER
 from jiyi.text.phrases_en import predicate_en
 from jiyi.text.phrases_zh import predicate_zh
-from jiyi.text.subject_phrases import phrases_of, subject_of_clause
+from jiyi.text.subject_phrases import names_its_subject, phrases_of
 from jiyi.text.subjects import PRONOUN, starts_with_subject, subject_words
 
 __all__ = ["HEADING", "residue_without_attribute", "says_something", "without_pieces"]
@@ -28,6 +28,10 @@ _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _COORDINATED: Final = re.compile(r"\b(?:and|but|&)\s*$", re.IGNORECASE)
 _ONE_MORE: Final = re.compile(r"^(?:an?|the|my|our|some|one|two|three|four|five|\d+|[A-Z])\b")
 _NEGATED: Final = re.compile(r"\b(?:not|never|no)\b|n't\b|不|没")
+_HE_OR_SHE: Final = re.compile(r"^(?:he|she|they|he's|she's|they're)\b|^[他她]")
+_OWNED: Final = re.compile(
+    r"(?:'s|’s) [a-z][\w -]*?(?= (?:is|are|was|has|will|starts)\b)|的[^，是在有定]{1,8}(?=是|在|有|定)"
+)
 _LISTED: Final = re.compile(r"(?:、|和|还有)\s*$")
 _FIRST_PERSON: Final = frozenset(
     ["i", "i'm", "im", "i've", "ive", "we", "we've", "we're", "我", "我们", "咱", "咱们", "俺"]
@@ -61,10 +65,10 @@ def _readable(text: str, first: str) -> str:
     han = _HAN.search(text) is not None
     pronoun = PRONOUN.search(folded) is not None
     begins = (predicate_zh if han else predicate_en)(text)
-    named = subject_of_clause(text)
+    named = names_its_subject(text)
     if not pronoun and ((han and named) or (begins is not None and (named or starts_with_subject(folded)))):
         return text
-    who = subject_words(first)
+    who = _subject_in(first, subject_words(first)) if not _HE_OR_SHE.search(folded) else subject_words(first)
     if who and who.lower() not in _FIRST_PERSON:
         return f"{who}：{text}" if han else f"{who}: {text}"
     verb = (predicate_zh if han else predicate_en)(first)
@@ -79,6 +83,12 @@ def _readable(text: str, first: str) -> str:
         # One more of a list: (I've got a cat,) a dog and a parrot.
         return f"{verb}{text}" if han else f"{verb} {text}"
     return f"{who}{text}" if han and not pronoun else text
+
+
+def _subject_in(first: str, who: str) -> str:
+    """The words that name what a part is about: not the niece in "My niece's wedding is in July"."""
+    owned = _OWNED.match(first, len(who)) if who and first.startswith(who) else None
+    return who if owned is None else who + owned[0]
 
 
 def says_something(piece: str) -> bool:

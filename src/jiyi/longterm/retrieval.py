@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from jiyi.errors import SimpleModeError, StorageError
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.reflection import without_repetition
 from jiyi.longterm.router import Route, route
+from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.scope import visible_scopes
@@ -52,6 +53,11 @@ class Recollections(list[MemoryEntry]):
         self.notes = notes
         """What the caller should know, such as that the router failed and everything was searched."""
 
+    @property
+    def skipped(self) -> bool:
+        """Whether nothing was searched, because the question is small talk."""
+        return not self and self.domains == (GENERAL_CHAT,)
+
 
 class Retriever:
     """Asks the recall engine, and touches what was selected."""
@@ -75,6 +81,7 @@ class Retriever:
         domains: tuple[str, ...] | None = None,
         as_of: datetime | None = None,
         fused: bool = False,
+        zone: tzinfo | None = None,
     ) -> Recollections:
         """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
         engine = self._deps.engine
@@ -87,9 +94,11 @@ class Retriever:
         notes = [where.note] if where.note else []
         if where.skips:
             return Recollections(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
-        hits = self._search(engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused)
+        hits = self._search(
+            engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused, zone=zone
+        )
         if not hits and where.filter and where.by != "caller":
-            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of, fused=fused)
+            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of, fused=fused, zone=zone)
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
         self._recalled.note(scope, [hit.content for hit in hits])
@@ -107,6 +116,7 @@ class Retriever:
         as_of: datetime | None,
         *,
         fused: bool,
+        zone: tzinfo | None,
     ) -> list[MemoryEntry]:
         filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains)
         request = Request(
@@ -117,6 +127,7 @@ class Retriever:
             weights=weights,
             candidates=candidates,
             now=as_of or self._deps.now(),
+            zone=zone,
             by_similarity=not fused,
         )
         hits = engine.answer(request)

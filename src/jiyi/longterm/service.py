@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,21 +13,20 @@ from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import UPCOMING, Forgetter, is_upcoming
 from jiyi.longterm.ingest import FactIngestor
 from jiyi.longterm.recently_recalled import RecentlyRecalled
-from jiyi.longterm.reflection import REFLECTION_JOB, Reflector
+from jiyi.longterm.reflection import Reflector
 from jiyi.longterm.retrieval import Retriever
 from jiyi.model import clock
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
 from jiyi.model.identity import text_hash
-from jiyi.model.job import Job, JobDraft
+from jiyi.model.job import REFLECTION_JOB, ROUND_JOB, Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
 from jiyi.ports.longterm import MessagesDeletedError
 
-ROUND_JOB = "longterm.round"
 _CANDIDATE_TAKER = "longterm"
 _DELETED = "forgotten"
-REFLECTION_TYPES = ("reflection",)
+REFLECTION_TYPES = (REFLECTION_TYPE,)
 _MAX_LINKED = 1_000
 _MAX_WAITING = 1_000_000
 
@@ -231,7 +229,7 @@ class LongtermService:
 
         def linked(ids: Iterable[str | None]) -> list[dict[str, Any]]:
             wanted = [entry_id for entry_id in ids if entry_id is not None]
-            return [replace(each).to_dict() for each in store.by_ids(scope, wanted)]
+            return [each.to_dict() for each in store.by_ids(scope, wanted)]
 
         return {
             "entry": entry.to_dict(),
@@ -241,7 +239,7 @@ class LongtermService:
             "replaces": [each.to_dict() for each in store.replaced_by(scope, entry.id, limit=_MAX_LINKED)],
             "exempt": kind or ("pinned" if entry.pinned else None),
             "said": said,
-            "facts": linked(entry.source.references) if entry.memory_type == "reflection" else [],
+            "facts": linked(entry.source.references) if entry.memory_type == REFLECTION_TYPE else [],
             "superseded_by": linked([entry.superseded_by]),
             "summarized_by": linked([entry.summarized_by]),
             "retention": fading.retention,

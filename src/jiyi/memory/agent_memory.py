@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Self
 
 from jiyi.errors import InvalidInputError
@@ -13,6 +14,7 @@ from jiyi.memory.administration import Administration
 from jiyi.memory.conversations import Conversations
 from jiyi.memory.keyed import KeyedMemory
 from jiyi.memory.listing import Listing
+from jiyi.model import clock
 from jiyi.model.limits import MAX_TOOL_ANSWER
 from jiyi.model.scope import group_scope, may_be_seen_by_group
 from jiyi.opening import Opening
@@ -87,10 +89,15 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
         the kind of session that asks: a `group` gets shared notes only, and no memories but those of a scope that
         begins with `group:`. `max_tokens` limits the text of an answer.
         """
-        return self._toolbox(scope, kind, max_tokens, None)
+        return self._toolbox(scope, kind, max_tokens, None, None)
 
     def _toolbox(
-        self, scope: str | None, kind: str, max_tokens: int, hides: Callable[[MemoryEntry], bool] | None
+        self,
+        scope: str | None,
+        kind: str,
+        max_tokens: int,
+        hides: Callable[[MemoryEntry], bool] | None,
+        zone: tzinfo | None,
     ) -> Toolbox:
         """`hides` says which memories the model sees already."""
         from jiyi.notes.visibility import check_kind
@@ -103,7 +110,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             bound += note_tools(self.notes, kind)
         if not is_group or may_be_seen_by_group(own):
             simple = settings.enable_simple_memory
-            bound += EntryTools(self, own, kind, settings.zone, tags_only=simple, hides=hides).bound()
+            bound += EntryTools(self, own, kind, zone or settings.zone, tags_only=simple, hides=hides).bound()
         elif scope is not None:
             raise InvalidInputError(
                 f"a group may not reach the memories of {own!a}; give it a scope of its own, such as 'group:{own}'"
@@ -123,6 +130,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
         own_tools: BoundTools | None = None,
         max_rounds: int = 8,
         extract: bool = True,
+        time_zone: str | tzinfo | None = None,
     ) -> Agent:
         """An assistant in a session: `begin`, `turn.messages`, `turn.call`, `turn.finish`, or all of it with `reply`.
 
@@ -130,7 +138,8 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
         own that begins with `group:` and never sees what is private. `None` as id means today's date. The prompt has at
         most `token_limit` tokens, of which `reply_tokens` are kept for the reply. `tools` names the tools to offer
         (`None`: all), `own_tools` are (tool, function) of your program; after `max_rounds` rounds with tools the model
-        has to answer. With `extract` finished rounds are looked through for facts.
+        has to answer. With `extract` finished rounds are looked through for facts. `time_zone` is the user's, where it
+        is not that of the settings: days in questions and in the prompt are its days.
         """
         from jiyi.agent import Agent, AgentDeps
         from jiyi.agent.dependencies import check_options
@@ -140,7 +149,8 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
         from jiyi.text.token_count import counter_for
 
         settings, model = self._settings, self._components.model
-        session, is_group = self._session(session_id), check_kind(kind) == "group"
+        zone = clock.check_zone(time_zone) or settings.zone
+        session, is_group = self._session(session_id, zone), check_kind(kind) == "group"
         scope = group_scope(session, user) if is_group else self._scope(user)
         options = check_options(
             instructions=instructions,
@@ -162,10 +172,10 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             chat=self.chat(session, scope=scope),
             notes=self.notes if has_notes else None,
             longterm=self.longterm,
-            facts=self._lt,
+            stores=self._lt,
             recall=self.recall,
             feedback=self.runtime.feedback,
-            toolbox=lambda hides: self._toolbox(scope, kind, MAX_TOOL_ANSWER, hides),
+            toolbox=lambda hides: self._toolbox(scope, kind, MAX_TOOL_ANSWER, hides, zone),
             model=model,
             counter=counter,
             run=self._run,
@@ -174,7 +184,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             written=self._written,
             queued=self._queued,
             used=self._agent_sessions().used,
-            zone=settings.zone,
+            zone=zone,
             retries=settings.llm_retries,
             simple=settings.enable_simple_memory,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -151,9 +152,9 @@ class MemoryBase:
     def _scope(self, scope: str | None) -> str:
         return self._settings.scope if scope is None else check_scope(scope)
 
-    def _session(self, session_id: str | None) -> str:
+    def _session(self, session_id: str | None, zone: tzinfo | None = None) -> str:
         if session_id is None:
-            return clock.utc_now().astimezone(self._settings.zone).date().isoformat()
+            return clock.utc_now().astimezone(zone or self._settings.zone).date().isoformat()
         return self._limits.check_session_id(session_id)
 
 

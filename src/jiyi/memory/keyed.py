@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from jiyi.errors import InvalidInputError
@@ -144,12 +144,14 @@ class KeyedMemory(MemoryBase):
         kind: str = "main",
         min_relevance: float = 0.0,
         duplicates: bool = False,
+        time_zone: str | tzinfo | None = None,
     ) -> list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
-        (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
-        higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
+        (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone (`time_zone`, or the zone of `now`
+        if it is not UTC, or that of the settings), and entries of that time rank higher; `since` and `until` are hard
+        limits. `where` has conditions on the metadata:
         `{"project": "x", "score": {"$gte": 3}}`; `namespace` is one that the entries are in or below. With `weights`
         (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
@@ -179,7 +181,8 @@ class KeyedMemory(MemoryBase):
             alive_at=None if now is None else clock.require_aware(now, "now"),
         )
         # What is being asked now is no answer to itself.
-        being_asked = self._agent_sessions().open_questions() if self._agent_sessions.made else frozenset()
+        sessions = self._agent_sessions() if self._agent_sessions.made else None
+        being_asked = frozenset() if sessions is None else sessions.open_questions(filters.scopes)
         request = Request(
             query=text,
             filters=filters,
@@ -188,6 +191,7 @@ class KeyedMemory(MemoryBase):
             weights=None if weights is None else final_weights(weights, decay_rate),
             context=check_whole(context, "context", 0, 50),
             now=None if now is None else clock.require_aware(now, "now"),
+            zone=clock.check_zone(time_zone) or (None if now is None else clock.zone_of(now)),
             highlights=bool(highlights),
             min_relevance=check_min_relevance(min_relevance),
             duplicates=bool(duplicates),
@@ -212,8 +216,9 @@ class KeyedMemory(MemoryBase):
 
     async def update(
         self,
-        key_or_id: str,
+        key_or_id: str | None = None,
         *,
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         content: str | None = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
@@ -232,11 +237,15 @@ class KeyedMemory(MemoryBase):
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
-        It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when nothing is to be changed or the scope has no such
-        entry, and `VersionConflictError` when it has another version than `if_version`.
+        With `id` keys are not looked at: an entry may have the id of another as its key. It gets a new version; the one
+        before stays in `history`. `clear` names what is to be empty afterwards, such as `["expires_at", "tags"]`.
+        Raises `InvalidInputError` when nothing is to be changed or the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
-        named = self._limits.check_session_id(key_or_id, "key_or_id")
+        if key_or_id is not None and id is not None:
+            raise InvalidInputError("pass key_or_id or an id, not both")
+        by_id = id is not None
+        named = self._limits.check_session_id(id if by_id else key_or_id, "id" if by_id else "key_or_id")
         changes = checked_fields(
             self._limits,
             content=content,
@@ -257,10 +266,17 @@ class KeyedMemory(MemoryBase):
             raise InvalidInputError("nothing to change: give content, tags or another field, or name one in clear")
         own = self._scope(scope)
         updated = await self._write(
-            self._store.update, own, named, changes, actor=self._settings.actor, if_version=check_version(if_version)
+            self._store.update,
+            own,
+            named,
+            changes,
+            actor=self._settings.actor,
+            if_version=check_version(if_version),
+            by_id=by_id,
         )
         if updated is None:
-            raise InvalidInputError(f"key_or_id {ascii(key_or_id)[:80]} is no key and no id of an entry of the scope")
+            what = "id {} is no id" if by_id else "key_or_id {} is no key and no id"
+            raise InvalidInputError(f"{what.format(ascii(named)[:80])} of an entry of the scope")
         self._written()
         return updated
 

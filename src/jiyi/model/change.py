@@ -16,8 +16,12 @@ class MemoryChange:
     position: int
     """To be given as `after`, to go on behind this change."""
     operation: str
-    """`create`, `update`, `forget`, `restore`, `archive`, `erase` or `import`."""
+    """`create`, `update`, `forget`, `restore`, `archive`, `erase` or `import`.
+
+    In a feed of certain scopes also `erase_scope`: everything of the scope before it is gone.
+    """
     entry_id: str
+    """Empty for `erase_scope`."""
     scope: str
     key: str | None
     version: int

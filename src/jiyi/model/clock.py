@@ -41,6 +41,25 @@ def in_zone(value: datetime, zone: tzinfo) -> datetime:
         return value.astimezone(UTC)
 
 
+def check_zone(value: object, name: str = "time_zone") -> tzinfo | None:
+    """A time zone that a caller gave by name (`Asia/Shanghai`) or as `tzinfo`; `None` where none was given."""
+    if value is None or isinstance(value, tzinfo):
+        return value
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(str(value) if isinstance(value, str) else "")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        shown = ascii(value)[:80]
+        raise InvalidInputError(f"{name} {shown} is unknown; use a name such as 'Asia/Shanghai', or a tzinfo") from None
+
+
+def zone_of(value: datetime) -> tzinfo | None:
+    """The zone that a time was given in; `None` for UTC, which says nothing about where somebody is."""
+    zone = value.tzinfo
+    return None if zone is None or zone is UTC or str(zone) in {"UTC", "Etc/UTC"} else zone
+
+
 def microseconds(value: datetime) -> int:
     """Microseconds since 1970, exactly; before that they are negative."""
     return (value - EPOCH) // _MICROSECOND

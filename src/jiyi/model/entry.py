@@ -13,9 +13,12 @@ from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import Claim
 from jiyi.model.identity import text_hash
 
-DEFAULT_MEMORY_TYPE = "fact"
+FACT_TYPE = "fact"
+DEFAULT_MEMORY_TYPE = FACT_TYPE
 DEFAULT_IMPORTANCE = 0.5
 TRUST_LEVELS = ("user", "agent", "tool", "import")
+REFLECTION_TYPE = "reflection"
+"""What several facts together say, written by a model or by rules."""
 MESSAGE_TYPE = "message"
 """The memory type of the messages of conversations."""
 NOTE_TYPE = "note"
@@ -257,10 +260,10 @@ class MemoryEntry:
     def changed(self, values: Mapping[str, Any]) -> MemoryEntry:
         """This entry with other values of some fields. They are not checked."""
         # `replace` looks every field up and calls `__init__`: for ten hits that is a tenth of a small recall.
-        copy = MemoryEntry.of_values(_values_of(self))
+        changed = list(_values_of(self))
         for name, value in values.items():
-            object.__setattr__(copy, name, value)
-        return copy
+            changed[_PLACES[name]] = value
+        return MemoryEntry.of_values(changed)
 
     @staticmethod
     def of_values(values: Iterable[Any]) -> MemoryEntry:
@@ -343,6 +346,7 @@ class MemoryEntry:
 
 
 FIELDS = tuple(f.name for f in fields(MemoryEntry))
+_PLACES = {name: place for place, name in enumerate(FIELDS)}
 _values_of = attrgetter(*FIELDS)
 # Straight into the slots: an entry cannot be changed by assignment.
 _SETTERS = tuple(getattr(MemoryEntry, name).__set__ for name in FIELDS)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from jiyi.model import clock
 from jiyi.model.identity import new_id
 
 JobState: TypeAlias = Literal["queued", "running", "done", "dead"]
 JOB_STATES: tuple[JobState, ...] = ("queued", "running", "done", "dead")
+ROUND_JOB: Final = "longterm.round"
+"""Extracts the facts of one round of a conversation."""
+REFLECTION_JOB: Final = "longterm.reflection"
+"""Draws a reflection from the facts of a scope."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Every method has the signature of its interface. Those that have nothing to say 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, Self
 
 from jiyi.interfaces import Memory
@@ -76,6 +76,7 @@ class NoopMemory:
         own_tools: BoundTools | None = None,
         max_rounds: int = 8,
         extract: bool = True,
+        time_zone: str | tzinfo | None = None,
     ) -> NoopAgent:
         """An assistant that remembers nothing."""
         return NoopAgent(session_id or "", user or "main", kind, instructions, token_limit or 64_000)

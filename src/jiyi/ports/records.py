@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jiyi.model.listing import NEWEST_FIRST, Order, Place
 from jiyi.ports.changelog import ChangeLog
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.filters import Filters
     from jiyi.model.limits import Limits
+
+
+EXPORT_FORMAT: Final = 1
+"""The version of the lines that `TransferStore` writes and reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,18 @@ class EntryStore(Protocol):
         ...
 
     def update(
-        self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str, if_version: int | None = None
+        self,
+        scope: str,
+        key_or_id: str,
+        changes: Mapping[str, Any],
+        *,
+        actor: str,
+        if_version: int | None = None,
+        by_id: bool = False,
     ) -> MemoryEntry | None:
         """A new version of the entry with this key, or else this id, with these fields changed.
+
+        With `by_id` no key is looked at.
 
         `None` when the scope has no such entry; `VersionConflictError` when it has another version than `if_version`.
         """

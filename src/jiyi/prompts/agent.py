@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
 from jiyi.model.identity import text_hash
-
-Language = Literal["zh", "en"]
+from jiyi.text.language import Language
 
 INSTRUCTIONS: Final = {
     "en": (

@@ -14,9 +14,14 @@ _BRACKETS: Final = str.maketrans(
 _MAX_LABEL: Final = 60
 
 
+def visible(text: str) -> str:
+    """The text on one line, without characters that cannot be seen."""
+    return " ".join(_INVISIBLE.sub(" ", text).split())
+
+
 def label(text: str) -> str:
     """A name, a role or a level of trust inside a label of ours: short, on one line, without the signs of labels."""
-    plain = " ".join(_INVISIBLE.sub(" ", text).translate(_BRACKETS).split())
+    plain = visible(text.translate(_BRACKETS))
     return plain if len(plain) <= _MAX_LABEL else f"{plain[: _MAX_LABEL - 1]}…"
 
 

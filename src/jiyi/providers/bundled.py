@@ -25,6 +25,9 @@ _PROJECTION = "v256"
 # Small enough that a query does not wait long for a batch, large enough for nearly the full throughput.
 _BATCH = 32
 _MAX_URGENT_TEXTS = 4
+# How much of the map of questions is applied: that of a question about nothing it has learned from, and by likeness.
+_LEAST_SHARE = 0.5
+_SHARE_BY_LIKENESS = 2.5
 
 
 @dataclass(slots=True, eq=False)
@@ -109,14 +112,19 @@ class BundledEmbedder:
     def as_question(self, vector: Vectors) -> Vectors:
         """The vector moved to where the answers to such questions are: a question is similar to other questions first.
 
-        `bench/make_question_map.py` makes the map, from questions and answers of many kinds.
+        `bench/make_question_map.py` makes the map, from questions and answers of many kinds. The less a question is
+        like those, the less of the map is applied to it, down to a half.
         """
         if self._question_map is None:
             self._question_map = _load("question_map.npy")
         if not vector.any():
             # A blank question is similar to nothing, and stays so.
             return vector
-        asked: Vectors = np.asarray(vector @ self._question_map[:-1] + self._question_map[-1], dtype=np.float32)
+        common, direction = self._question_map[-2:]
+        plain = vector - common
+        likeness = float(plain @ direction) / max(float(np.linalg.norm(plain)), 1e-9)
+        share = min(1.0, _LEAST_SHARE + _SHARE_BY_LIKENESS * max(0.0, likeness))
+        asked: Vectors = np.asarray(plain + share * (plain @ self._question_map[:-2] - plain), dtype=np.float32)
         asked /= max(float(np.linalg.norm(asked)), 1e-9)
         return asked
 

@@ -11,14 +11,14 @@ from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from jiyi.model.entry import MESSAGE_TYPE
+from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE
 from jiyi.text.stopwords import CHINESE, ENGLISH
 from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
 
-_MADE_OF_OTHERS: Final = frozenset({"reflection", "merge"})
+_MADE_OF_OTHERS: Final = frozenset({REFLECTION_TYPE, "merge"})
 """Kinds of sources whose references are not the same thing as the entry."""
 _NEGATING: Final = """
     no not never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt werent wont
@@ -28,7 +28,6 @@ _OTHER_PEOPLE: Final = "he him his she her hers they them their theirs 他 她 �
 _TELLING: Final = frozenset((_NEGATING + _OTHER_PEOPLE).split())
 """Stop words by which two texts say different things."""
 # Chinese has no blanks between words.
-_UNIT: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
 _MIN_TERMS: Final = 2
@@ -102,7 +101,13 @@ def _in_same_order(one: str, other: str) -> bool:
 
 def _units(text: str) -> list[str]:
     """The beginnings of words, and Chinese characters."""
-    return [unit[:_BEGINNING] for unit in _UNIT.findall(_filling().sub(" ", text.casefold()))]
+    return [unit[:_BEGINNING] for unit in _unit().findall(_filling().sub(" ", text.casefold()))]
+
+
+# Compiled at first use: few answers have texts that are that similar.
+@cache
+def _unit() -> re.Pattern[str]:
+    return re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 
 
 @cache

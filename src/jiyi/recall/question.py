@@ -9,7 +9,6 @@ from jiyi.text import highlight
 from jiyi.text.answer_kinds import answer_terms
 from jiyi.text.attribute_forms import may_ask_for
 from jiyi.text.date_prefilter import cannot_contain_date
-from jiyi.text.dated_requests import asks_for_anything
 from jiyi.text.interrogatives import without_interrogatives
 from jiyi.text.normalize import fold
 
@@ -67,6 +66,7 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     dates: list[DateSpan] = []
     rest = text
     if not cannot_contain_date(text):
+        from jiyi.text.dated_requests import asks_for_anything
         from jiyi.text.dates import find_dates, without_dates
 
         dates = find_dates(text, now=now, tz=zone)
@@ -92,10 +92,10 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         # A question of nothing but such words is looked for as it is.
         words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
     attributes: tuple[str, ...] = ()
-    if not dates and may_ask_for(fold(text)):
+    if not dates and (cued := may_ask_for(fold(text))):
         from jiyi.text.stated_attributes import asked_attributes
 
-        attributes = asked_attributes(text)
+        attributes = asked_attributes(text, cued)
     return Question(text, words, bigrams, tuple(dates), answer_terms(text), attributes)
 
 

@@ -9,14 +9,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, Explanation, IndexCoverage, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.duplicates import Folding
 from jiyi.recall.search import vector_limit
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
 from jiyi.text import highlight
-from jiyi.text.questions import asks, asks_about_texts, hands_over_text
+from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
 from jiyi.text.rarity import share_unknown
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _EQUAL_TEXTS: Final = 3
 
 _NOT_TOLD: Final = 0.2
 """Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
-_REFLECTION: Final = "reflection"
 _LONGEST_ASSENT: Final = 80
 """Longer messages are not looked at for saying nothing."""
 
@@ -196,7 +195,7 @@ class _Answers:
         query = search.request.query
         self._compares = search.request.by_similarity
         """Whether the similarity itself is the answer."""
-        self._asked = asks(query) and not self._compares
+        self._asked = is_question(query) and not self._compares
         self._about_texts = self._asked and asks_about_texts(query)
         self._texts: list[_Weighed] = []
         """Those that were given to be worked on."""
@@ -210,7 +209,7 @@ class _Answers:
 
     def _out_of_time(self, entry: MemoryEntry) -> bool:
         """Whether it was asked what happened at a time, and this is a reflection: its time is when it was made."""
-        return bool(self._search.question.dates) and entry.memory_type == _REFLECTION
+        return bool(self._search.question.dates) and entry.memory_type == REFLECTION_TYPE
 
     def add(self, each: _Weighed, weighed: list[_Weighed]) -> None:
         """Add it to the answers, or to the texts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Final, NamedTuple
 
 from jiyi.errors import InvalidInputError
@@ -26,6 +26,8 @@ class Request:
     """The design's formula on top of relevance; `None` leaves the order to relevance alone."""
     context: int = 0
     now: datetime | None = None
+    zone: tzinfo | None = None
+    """The time zone of whoever asks; `None` means the one of the settings."""
     highlights: bool = False
     candidates: int = 50
     """How many of the most relevant are weighed, where there are weights."""
@@ -46,8 +48,8 @@ class Answer(NamedTuple):
     hits: list[MemoryEntry]
     candidates: int
     """How many entries were compared."""
-    corrected: bool = True
-    """Whether facts of the hits may have been corrected, as far as it is known."""
+    may_be_corrected: bool = True
+    """Whether facts of the hits may have been corrected; only a search that has looked says no."""
 
 
 def check_mode(mode: str) -> None:

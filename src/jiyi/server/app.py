@@ -18,16 +18,16 @@ from starlette.routing import compile_path
 from jiyi.errors import JiyiError
 from jiyi.server.access import Access
 from jiyi.server.audit import AuditLog
-from jiyi.server.console.door import Console
+from jiyi.server.console.app import Console
 from jiyi.server.gate import ACCESS, App, Gate, GateRules
-from jiyi.server.mcp.door import Context, McpDoor
-from jiyi.server.measured import Measured
+from jiyi.server.logins import Logins
+from jiyi.server.mcp.endpoint import Context, McpEndpoint
 from jiyi.server.metrics import Metrics
 from jiyi.server.oauth import TokenVerifier
 from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem, status_of
+from jiyi.server.request_metrics import RequestMetrics
 from jiyi.server.rest import api
 from jiyi.server.rest.events import Streams
-from jiyi.server.sessions import Sessions
 from jiyi.server.tracing import Tracing
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ def build_app(
     rules: GateRules,
     keys: Keys | None = None,
     audit: AuditLog | None = None,
-    sessions: Sessions | None = None,
+    logins: Logins | None = None,
     tokens: TokenVerifier | None = None,
     streams: Streams | None = None,
     tracing: Tracing | None = None,
     read_only: bool = False,
     alone: bool = True,
-    new_door: Callable[..., McpDoor] = McpDoor,
+    new_endpoint: Callable[..., McpEndpoint] = McpEndpoint,
 ) -> App:
     """The app for one memory, which stays open for as long as the app runs.
 
@@ -58,21 +58,21 @@ def build_app(
     reach the same process, and no console, which keeps its logins in the process.
     """
     audit = audit or AuditLog(keys)
-    door = new_door(memory, _access_of, read_only=read_only, noted=audit.note_call)
-    # The gate has checked Host and Origin for every door.
+    endpoint = new_endpoint(memory, _access_of, read_only=read_only, noted=audit.note_call)
+    # The gate has checked Host and Origin for every route.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    mcp = door.server.streamable_http_app(
+    mcp = endpoint.server.streamable_http_app(
         transport_security=unchecked, max_request_body_size=rules.max_body, stateless_http=not alone
     )
-    sessions = sessions or Sessions(keys, failures=rules.failures)
+    logins = logins or Logins(keys, failures=rules.failures)
 
-    console = Console(memory, sessions, keys, read_only=read_only)
+    console = Console(memory, logins, keys, read_only=read_only)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with door.server.session_manager.run(), audit.running():
+        async with endpoint.server.session_manager.run(), audit.running():
             yield
-            await door.changes.close()
+            await endpoint.changes.close()
             await console.close()
 
     app = FastAPI(
@@ -97,7 +97,7 @@ def build_app(
     if tokens is not None:
         _tell_issuer(app, tokens)
 
-    return Gate(Measured(app, metrics, audit, tracing), rules, keys, sessions, tokens)
+    return Gate(RequestMetrics(app, metrics, audit, tracing), rules, keys, logins, tokens)
 
 
 def _access_of(context: Context) -> Access:

@@ -18,12 +18,12 @@ import anyio.to_thread
 
 from jiyi.model.access_key import KEY_PREFIX
 from jiyi.server.access import MCP, Access
-from jiyi.server.buckets import Buckets
-from jiyi.server.incoming import BODY_SECONDS, RequestBody, too_large
 from jiyi.server.keys import Keys
+from jiyi.server.logins import CONSOLE, Logins
 from jiyi.server.oauth import TokenVerifier
 from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem
-from jiyi.server.sessions import CONSOLE, Sessions
+from jiyi.server.rate_limit import RateLimiter
+from jiyi.server.request_limits import BODY_SECONDS, RequestBody, too_large
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -77,7 +77,7 @@ class Gate:
         app: App,
         rules: GateRules,
         keys: Keys | None,
-        sessions: Sessions | None = None,
+        logins: Logins | None = None,
         tokens: TokenVerifier | None = None,
     ) -> None:
         self._app = app
@@ -85,10 +85,10 @@ class Gate:
         self._keys = keys
         self._tokens = tokens
         self._open_paths = OPEN_PATHS if tokens is None else OPEN_PATHS | tokens.rules.metadata_paths
-        self._logins = sessions
-        self._rate = Buckets(rules.per_second, rules.burst)
-        self._failed = Buckets(rules.failures / 60, rules.failures)
-        self._sessions: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._logins = logins
+        self._rate = RateLimiter(rules.per_second, rules.burst)
+        self._failed = RateLimiter(rules.failures / 60, rules.failures)
+        self._mcp_owners: OrderedDict[str, tuple[str, str]] = OrderedDict()
         """Which key began which MCP session: a session does not let in another key."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -148,7 +148,7 @@ class Gate:
             return await anyio.to_thread.run_sync(self._access_by, token.strip())
         except ProblemError as error:
             address = str((scope.get("client") or ("unknown",))[0])
-            wait = self._failed.wait(address) if given and error.status == 401 else 0.0
+            wait = self._failed.take(address) if given and error.status == 401 else 0.0
             if wait:
                 raise ProblemError(
                     429, "too_many_failures", "too many wrong keys", {"Retry-After": str(int(wait) + 1)}
@@ -191,7 +191,7 @@ class Gate:
         if access is None and scope["path"] in self._open_paths:
             return
         name = (access.key_id if access is not None else "") or str((scope.get("client") or ("unknown",))[0])
-        wait = self._rate.wait(name)
+        wait = self._rate.take(name)
         if wait:
             detail = f"at most {self._rules.per_second:g} requests a second"
             raise ProblemError(429, "too_many_requests", detail, {"Retry-After": str(int(wait) + 1)})
@@ -200,16 +200,16 @@ class Gate:
 
     def _check_session(self, scope: Message, headers: dict[bytes, bytes], access: Access | None) -> None:
         session = headers.get(_SESSION, b"").decode("latin-1")
-        if session and access is not None and scope["path"] == MCP and self._sessions.get(session) != _owner(access):
+        if session and access is not None and scope["path"] == MCP and self._mcp_owners.get(session) != _owner(access):
             raise ProblemError(404, "unknown_session", "there is no such session")
 
     def remember_session(self, message: Message, access: Access | None) -> None:
         """Whose the session is that an answer begins."""
         for name, value in message.get("headers", []):
             if name.lower() == _SESSION and access is not None:
-                self._sessions.setdefault(value.decode("latin-1"), _owner(access))
-                while len(self._sessions) > _MAX_REMEMBERED:
-                    self._sessions.popitem(last=False)
+                self._mcp_owners.setdefault(value.decode("latin-1"), _owner(access))
+                while len(self._mcp_owners) > _MAX_REMEMBERED:
+                    self._mcp_owners.popitem(last=False)
 
     # --- size -------------------------------------------------------------------------------------------------------
 
@@ -286,7 +286,7 @@ _SAFETY: Final = (
 
 
 def _with_safety(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer; those that the door has set itself stay."""
+    """The headers of an answer; those that the route has set itself stay."""
     given = {name.lower() for name, _ in headers}
     return [*headers, *(each for each in _SAFETY if each[0] not in given)]
 

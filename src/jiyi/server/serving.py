@@ -14,12 +14,12 @@ import uvicorn
 from jiyi.server.access import RIGHTS, Access
 from jiyi.server.app import build_app
 from jiyi.server.gate import LOOPBACK, GateRules
-from jiyi.server.incoming import MAX_HEADERS, bounded_protocol
 from jiyi.server.keys import Keys
 from jiyi.server.log_lines import FORMATS
+from jiyi.server.logins import CONSOLE, Logins
 from jiyi.server.oauth import OAuthRules, TokenVerifier
+from jiyi.server.request_limits import MAX_HEADERS, bounded_protocol
 from jiyi.server.rest.events import Streams
-from jiyi.server.sessions import CONSOLE, Sessions
 from jiyi.server.tracing import open_tracing
 from jiyi.wiring.keys import open_key_store
 
@@ -130,8 +130,8 @@ async def serve_http(
             return problem
         scope = memory.settings.scope
         rules = plan.rules(scope)
-        sessions = Sessions(keys, failures=rules.failures)
-        link = f"{CONSOLE}/open?ticket={sessions.ticket(Access(scope, frozenset(RIGHTS)))}" if plan.by_link else ""
+        logins = Logins(keys, failures=rules.failures)
+        link = f"{CONSOLE}/open?ticket={logins.ticket(Access(scope, frozenset(RIGHTS)))}" if plan.by_link else ""
         tokens = TokenVerifier(plan.oauth) if plan.oauth is not None else None
         streams = Streams()
         tracing = open_tracing() if plan.otel else None
@@ -139,7 +139,7 @@ async def serve_http(
             memory,
             rules=rules,
             keys=keys,
-            sessions=sessions,
+            logins=logins,
             tokens=tokens,
             streams=streams,
             tracing=tracing,

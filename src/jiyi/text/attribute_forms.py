@@ -296,4 +296,11 @@ ATTRIBUTES: Final[dict[str, AttributeForms]] = {
 
 def may_ask_for(folded: str) -> list[str]:
     """The attributes of which a folded question has a cue. Most questions have none, and are not looked at further."""
-    return [name for name, each in ATTRIBUTES.items() if any(cue in folded for cue in each.asked_cues)]
+    found = []
+    # Loops instead of `any` with a generator, which takes twice as long: every question is looked at.
+    for name, forms in ATTRIBUTES.items():
+        for cue in forms.asked_cues:
+            if cue in folded:
+                found.append(name)
+                break
+    return found

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from jiyi.text.patterns import any_of
+
 __all__ = [
     "adds",
     "changes",
@@ -27,11 +29,7 @@ __all__ = [
 ]
 
 
-def _any(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
-
-
-_CHANGES: Final = _any(
+_CHANGES: Final = any_of(
     r"换(?!句话|言之|位思考|毛|季|牙)|改(?:成|到|叫|用|订|搭|为|期|去|名|口|了|念|报|在|喝|吃|做|住|约|签|投|练"
     r"|学|坐)|搬(?:到|去|来|进|出|咗|完|家|离)|跳槽|转(?:岗|园|到|去|给|行|学|专业|组|校|会|成|做|投)|变成|变为"
     r"|调(?:到|去|成|岗|整)"
@@ -61,7 +59,7 @@ _CHANGES: Final = _any(
     r"|upped|raised (?:it|to|the)|doubled|halved|lowered|took (?:up|on) .{1,20} instead)\b",
 )
 # Words that often stand beside a change, and elsewhere too.
-_HINTS: Final = _any(
+_HINTS: Final = any_of(
     r"重新|现在(?!几|天气)|而家|眼下|都.{1,8}[了啦喽咯]$|大[一二三四]了|到期|[没不]续|涨[咗了]?价|加[咗了]?价"
     r"|起(?:都|就|我|改|收|一律)|升(?:成|一|二|三|金)|还是.{1,6}吧|考上|长住|定居|移居|移民|全(?:走|靠|改|换|切)|[挪迁移](?:到|去|往)"
     r"|切(?:到|换)|拆[了咗]|用回|导进|重(?:装|设|写)|砍到|宽限|敲定|最后.{0,6}定|脱单|官宣|任命|过完?.{0,4}生日"
@@ -74,7 +72,7 @@ _HINTS: Final = _any(
     r"|back (?:from|at|in)|got married|turns out|ported|renewed|remortgaged|elected|overtaken|axed|slashed|trimmed"
     r"|it'?s .{1,20} (?:all the way|for me))\b",
 )
-_ENDS: Final = _any(
+_ENDS: Final = any_of(
     r"辞掉|结束了|收起来|清给|戒了|戒掉|弃了|弃坑|告别|掰了|退赛|退费|推掉|断掉|说再见|停药|不让再|放弃了?"
     r"|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办"
     r"|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|死了|病死|没了|分手|分了|离婚"
@@ -98,23 +96,23 @@ _ENDS: Final = _any(
     r"|not (?:had|touched) .{1,20} since|haven'?t .{1,20} since)\b|\b(?:is|has|'s) (?:now )?closed\b"
     r"|\bfor the last time\b",
 )
-_ENDS_LIFE: Final = _any(
+_ENDS_LIFE: Final = any_of(
     r"(?:昨晚|昨天|上周|上个?月|今早|前天|没救|已经|前年|去年)(?:走|没)了|走了[，…。]|没救回来|去世|过世|病死"
     r"|死了|不在了|没[挺熬]过|去(?:了)?(?:喵|汪)星|安乐死|离世|病逝|闭的?眼|埋在|[昨今前][晚天夜早].{0,4}没了",
     r"\b(?:put \w+ to sleep|\w+ put to sleep|said goodbye to \w+ at"
     r"|died(?! so)|passed away|rip|didn'?t make it|put to sleep|slipped away|buried|no longer with us"
     r"|(?:went|gone) to (?:his|her) rest|crossed the rainbow|is gone now|(?:had to |we )(?:say|said) goodbye)\b",
 )
-_ENDS_LOVE: Final = _any(
+_ENDS_LOVE: Final = any_of(
     r"分手|(?:跟|和|同)(?:她|他|佢|[^，。]{1,4})分了|分了[，。]|上(?:周|週|个?月)分了|离婚|吹了|掰了|退婚",
     r"\b(?:broke up|split up|broken up|called it off|divorc\w+|separated|that'?s over|dumped (?:me|him|her)"
     r"|we'?re done|ended things|it'?s over (?:with|between)|back the ring|ring back|wedding'?s off|no wedding)\b",
 )
-_ENDS_PREGNANCY: Final = _any(
+_ENDS_PREGNANCY: Final = any_of(
     r"没保住|流产|孩子没了|生了|出生|落地",
     r"\b(?:miscarr\w+|lost (?:the|our|my) baby|gave birth|is here|was born|arrived)\b",
 )
-_ADDS: Final = _any(
+_ADDS: Final = any_of(
     r"也(?:不行|不能|碰不得|过敏)|现在(?:能|会)|最近(?:又|也|迷|发现|开始)"
     r"|也(?!没|不|好|行|许|就|是|罢)|(?<![改换搬])又(?!改|换|搬|推)|还(?:有|会|养|喜|爱|对|学|打|想|能)(?!是)"
     r"|另外(?:一|还|又|有)|再(?:养|加|来|添)|加了|多了(?:一|个|只)|二宝|二胎|第二[只个条]|仲(?:识|有)|同时|除了"
@@ -125,7 +123,7 @@ _ADDS: Final = _any(
     r"|joined (?:the|our) (?:household|family|gang)|additionally|oh and|and also"
     r"|joined .{0,30} too|born)\b",
 )
-_TEMPORARY: Final = _any(
+_TEMPORARY: Final = any_of(
     r"(?:这|這)(?:周|週|个?礼拜|个?星期|两天|几天|次|趟|会儿?)|呢个礼拜|今晚|昨天|昨晚|前天|破例|凑合|暂时"
     r"|临时(?!不方便)|先(?:在|住|借|用).{0,10}(?:几天|凑合|顶|一阵)|(?:几|两|三)天(?:而已|就)?$|故障|卖完|请客"
     r"|停电|罢工|台风|只此一次|过渡|代班|顶班|出差(?:到|去|中)|今天.{0,12}(?:没|卖完|故障|堵|停|打车|换了杯|请"
@@ -140,7 +138,7 @@ _TEMPORARY: Final = _any(
     r"|borrowing|in the shop|being repaired|last night|yesterday)\b",
 )
 # These make a change lasting even where a word such as "today" stands beside them.
-_LASTING: Final = _any(
+_LASTING: Final = any_of(
     r"以后|从(?:这个?月|今天|现在)|换成|搬(?:到|去|完|进|出)|跳槽|转岗|入职|买了|提了|上秤|改订|改叫|推到|延到"
     r"|改到|卸了|退租|不再|永久|正式|开始去|转园|变成",
     r"\b(?:for good|hit|started|from this|from now on|these days|as of|bought|permanent\w*|every|each|went in"
@@ -153,7 +151,7 @@ _UNCHANGED: Final = re.compile(
     r"|\b(?:still|i'?m keeping|we'?re keeping|keeping (?:the|my|it)|same \w+ as before"
     r"|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same|hasn'?t changed|unchanged)\b"
 )
-_ONLY_ONCE: Final = _any(
+_ONLY_ONCE: Final = any_of(
     r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)"
     r"|请假|放假|住[一两三几]晚|顺延.{0,8}(?:一次|后天|明天)",
     r"\b(?:just (?:this|the) (?:once|one time)|one-?off|only this (?:once|week|time)|back to normal (?:after|next)"
@@ -161,13 +159,13 @@ _ONLY_ONCE: Final = _any(
     r"|while we'?re away)\b",
 )
 # Where somebody comes from and where somebody has been: no later home or journey changes that.
-_BYGONE: Final = _any(
+_BYGONE: Final = any_of(
     r"老家|祖籍|籍贯|家乡|出生(?:在|于)|生在|生于|(?:在|从小).{1,8}长大|去过|(?:走|跑)(?:了)?(?:一)?[趟遍]|玩过|爬过",
     r"\b(?:born (?:and raised )?in|born on|grew up|raised in|hometown|originally from|i come from|i'?m from"
     r"|(?:i'?ve|we'?ve|have|has) been to|visited|backpacked|i went to \w+ (?:in|last|once))\b",
 )
 # What somebody would like, considers or imagines is not so yet.
-_WISH: Final = _any(
+_WISH: Final = any_of(
     r"好想|真想|要是.{0,10}(?:就|立马|的话)|如果|假如|(?<!不)考虑|立个?flag|心动|说不定|哪天|将来|再说吧|还没定",
     r"\b(?:thinking (?:of|about)|tempted|might|may (?:well )?(?:move|switch|change|replace|sell|quit)"
     r"|i'?d (?:like|love)"
@@ -175,11 +173,11 @@ _WISH: Final = _any(
     r"|told myself|dream of|keep meaning to)\b",
 )
 _PAST_DAY: Final = re.compile(r"昨天|昨晚|前天|\b(?:yesterday|last night)\b")
-_STRONG: Final = _any(
+_STRONG: Final = any_of(
     r"换|改|搬|跳槽|转(?:岗|园|到)|[推延挪]到|变成|不再",
     r"\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b",
 )
-_MISTAKE: Final = _any(
+_MISTAKE: Final = any_of(
     r"才对|(?:贴|说|讲|講|打|记|記|写|寫|搞|弄|看|算|报)(?:错|錯|漏|岔)|选错|選錯|拿错|误诊|误会|更正|纠正|应该是|不对[，,]|先啱|口误|手误",
     r"\b(?:oops|typo|wait,? (?:no|that'?s|thats)|no wait|scratch that|my bad|my mistake|i lied"
     r"|should(?: have been| read)"

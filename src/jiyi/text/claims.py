@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from jiyi.text.bound_clauses import is_bound
+from jiyi.text.claim_parts import parts_of, topic_of
+from jiyi.text.clauses import FINITE_EN, clauses_of, split_clauses
 from jiyi.text.normalize import fold
-from jiyi.text.phrases_en import predicate_en, read_en
-from jiyi.text.phrases_zh import predicate_zh, read_zh
 from jiyi.text.pronouns import may_mean
 from jiyi.text.sentences import sentences
 from jiyi.text.statement_features import (
@@ -32,7 +31,6 @@ from jiyi.text.subjects import (
     names_in,
     person_words,
     relations_in,
-    starts_with_subject,
     subject_of,
     subject_words,
 )
@@ -51,54 +49,8 @@ __all__ = [
     "topic_of",
 ]
 
-_BREAK: Final = re.compile(
-    r"[，；;]\s*|,\s+(?=\S)|\.{3,}|…+|\s+-\s+|(?<=[^\W\d])\s+(?=(?:and|but|plus) (?:i|i'm|im|i've|ive|my|we|she"
-    r"|he|our|his|her)\b)",
-    re.IGNORECASE,
-)
-_JOINER: Final = re.compile(
-    r"^(?:and|but|plus|so|then|另外|而且|并且|还有|然后|同时|不过|但是?|所以)[\s,，]+", re.IGNORECASE
-)
-# A clause that only explains or judges the one before.
-_DEPENDENT: Final = re.compile(
-    r"^(?:换成|改成|改叫|变成|现在(?:去|在|是|就|改|用)|以后|今年|因为|所以|但|不过|不然|否则|虽然|而|才|就(?!读"
-    r"|业|是)|都|也|拿来|用来|当作|省得|免得|闻到|反而|结果|说出来|真的|唉|哈|怪|羡慕|挺|太|好(?!友|朋)|很|够|认命|雷打不动|没换过|还差"
-    r"|图啥|皮得|超|好像|基本)"
-    r"|^(?:which|who|because|cause|cos|since|so|that|though|although|if|when|while|as|with|like|yes|no|thank"
-    r"|hence|otherwise|apparently|mostly|not|well|honestly|truly|still|until|even|except)\b"
-    # "…, the doctor says it's a milk protein allergy": whose, the clause before tells.
-    r"|^(?:the|my|our|his|her) \w+ (?:says|said|thinks|reckons|confirmed) (?:that )?(?:it|he|she|they)\b"
-    r"|^(?:医生|大夫|老师|他们|人家|对方)说(?:是|这是|那是)"
-)
-_VERB_EN: Final = re.compile(
-    r"\b(?:am|is|are|was|were|be|been|'m|'re|'s|have|has|had|'ve|do|does|did|don'?t|can|can'?t|will|won'?t"
-    r"|work\w*|live\w*|play\w*|use\w*|eat\w*|drink\w*|love\w*|hate\w*|like\w*|prefer\w*|go|goes|going"
-    r"|got|get\w*|run\w*|keep\w*|want\w*|need\w*|stud\w+|teach\w*|learn\w*|move\w*|left|quit|start\w*|stop\w*"
-    r"|doing|working|living|saving|flying|listen\w*|own\w*|wear\w*|take\w*|took|said|says|told|turn\w*)\b"
-)
-# "…, a dear man", "…, has been since": more about the same.
-_APPOSITION: Final = re.compile(
-    r"^(?:a|an|the|has|was|were|is|in|on|at|from|with|for|to|near|just|only|same|first|one|by|of|no|hence|where"
-    r"|band|put|mostly|roughly|every|old|new|two|three)\b"
-)
-# "Rosalind in accounts, who sits opposite me, is deaf"; "Parents' evening, December 3, 4:30 pm".
-_WITHOUT_SUBJECT: Final = re.compile(r"^(?:is|are|was|were|has|had|does|did)\b")
-_ONLY_A_TIME: Final = re.compile(
-    r"^(?:(?:on )?(?:the )?\d|(?:on |every )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
-    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december) \d)[^,]{0,20},?$"
-)
-_MIN_LIST: Final = 4
-# A part as short as this after somebody was introduced describes them: "a dog, Pip, three years old".
-_SHORT: Final = {True: 14, False: 5}
-_LIST_TOPICS: Final = frozenset({"name", "age", "weight", "height", "family", "pet"})
-_WEAK: Final = frozenset(
-    {"plan", "travel", "family", "friends and colleagues", "project", "origin", "skill", "like and dislike"}
-)
 _SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
-_ORDER: Final = {topic.name: place for place, topic in enumerate(TOPICS)}
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
-_OPENING: Final = re.compile(r"(?:^|[\s(:,])['‘](?=\w)")
-_CLOSING: Final = re.compile(r"(?<=[\w.,!?])['’](?=$|[\s.,!?)])")
 _REFERS_BACK: Final = re.compile(
     r"^(?:(?:and|but|so|because|cos),? )*(?:he|she|it|they|he's|she's|it's|they're|hes|shes|its|theyre|mine|ours|his"
     r"|her|their|both|the one|this one|that one|we both)\b|^(?:他|她|它|牠|这(?:个|只|家|台)|那(?:个|只|家|台))"
@@ -109,14 +61,8 @@ _PIECES: Final = re.compile(
 )
 _ONLY_A_NAME: Final = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?[,.]?\s*")
 _INTRODUCES_NAME: Final = re.compile(r"\b(?:an?|my|our|his|her|one) (?:[\w-]+ ){0,3}[a-z]+, $")
-_MIN_CLAUSE: Final = 2
-_AROUND: Final = " ,，；;、。.!！?？…-"
-_NAMED_SHORT: Final = 6
 _MIN_OF_PRONOUN: Final = 5
-_LONGEST_LEAD: Final = 8
-_SPEAKER_WORDS: Final = frozenset(
-    ["i", "i'm", "im", "i've", "ive", "we", "we're", "we've", "我", "我们", "咱", "咱们", "俺"]
-)
+_OF_SOMEBODY: Final = re.compile(r"^(?:his|her|its) ")
 _PERSON_NAME: Final = re.compile(
     r"(?:,|\b(?:Mrs?|Ms|Dr|Professor)\.?|\bcalled|\band) (?P<name>(?:Mrs?\.? |Ms |Dr "
     r"|Professor )?[A-Z][a-z]+)(?=[,.]| is\b| has\b|$)"
@@ -125,7 +71,6 @@ _PERSON_NAME: Final = re.compile(
 _SELF: Final = re.compile(
     r"^(?:as|on|being|coming|with|having|planning|given|after|only|got|just)\b|\b(?:here|i|i'm|im)\b"
 )
-_WHO: Final = frozenset({"family", "friends and colleagues", "pet"})
 _NEGATED: Final = re.compile(
     r"不(?!错|过|仅|但|止|锈)|没(?!想到|事)|無|未(?!来|婚)|戒了|戒掉|再也不|\b(?:not|no|never|none|neither|nor"
     r"|without|cannot|quit|stopped|no longer)\b|n't\b|\b(?:dont|cant|wont|isnt|havent)\b"
@@ -166,14 +111,6 @@ class ClaimText:
     """Whoever is quoted, if somebody is."""
 
 
-def topic_of(folded: str) -> str:
-    """The main topic of a folded text: the one with most words; of equals the surer one."""
-    found = topics_of(folded)
-    if not found:
-        return ""
-    return min(found, key=lambda name: (name in _WEAK, -found[name], _ORDER[name]))
-
-
 def split_claims(text: str) -> list[ClaimText]:
     """The claims of a message, in order. A pronoun gets the person before it, where the message names one."""
     found: list[ClaimText] = []
@@ -183,7 +120,11 @@ def split_claims(text: str) -> list[ClaimText]:
             if claim.pronoun and person and person.lower() not in claim.text.lower() and may_mean(claim.text, person):
                 found.append(_attributed(claim, person))
                 continue
-            if claim.subject != USER:
+            who = subject_words(claim.text)
+            if _OF_SOMEBODY.search(fold(claim.text)) or (who and relations_in(fold(claim.text.removeprefix(who)))):
+                # Whose name or whose dog it is that a later pronoun means can only be guessed.
+                person = ""
+            elif claim.subject != USER:
                 person = person_words(claim.text) or person
             elif named := _PERSON_NAME.search(claim.text):
                 person = named["name"]
@@ -201,143 +142,27 @@ def _of_sentence(sentence: str) -> list[ClaimText]:
     folded = fold(sentence)
     if asks(folded):
         stated = stated_in_question(sentence)
-        asked = [clause for clause in _clauses(sentence) if asks(fold(clause))]
+        asked = [clause for clause in split_clauses(sentence) if asks(fold(clause))]
         if any(map(tells_in_asking, asked)) or (asked and refers_to_question(stated[0])):
             # "can I claim the train if I'm freelance, I do storyboards": neither clause says it alone.
             stated = [sentence]
         return [replace(_made(part), from_question=True) for part in stated]
-    return [_made(part) for part in _parts(sentence)]
-
-
-def _clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence with the signs that follow them."""
-    starts = [0, *(match.end() for match in _BREAK.finditer(sentence) if not _in_quotation(sentence, match.start()))]
-    pieces = [sentence[a:b] for a, b in zip(starts, [*starts[1:], len(sentence)], strict=True)]
-    return [piece for piece in pieces if len(piece.strip(" ,，；;。.")) >= _MIN_CLAUSE]
-
-
-def clauses_of(text: str) -> list[str]:
-    """All clauses of a text, without the signs around them."""
-    found = [clause.strip(_AROUND) for sentence in sentences(text) or [text] for clause in _clauses(sentence)]
-    return [clause for clause in found if clause]
-
-
-def _in_quotation(sentence: str, place: int) -> bool:
-    before = sentence[:place]
-    return (
-        before.count("“") > before.count("”")
-        or before.count("「") > before.count("」")
-        or before.count('"') % 2 == 1
-        or len(_OPENING.findall(before)) > len(_CLOSING.findall(before))
-    )
-
-
-def _parts(sentence: str) -> list[str]:
-    """Stretches of clauses, each about one subject and one topic, with the subject put in where it was left out."""
-    clauses = _clauses(sentence)
-    if len(clauses) < 2:
-        return [sentence]
-    groups: list[list[str]] = []
-    topics: set[str] = set()
-    subject = before = ""
-    for clause in clauses:
-        folded = fold(_JOINER.sub("", clause).strip())
-        own = set(topics_of(folded))
-        bare = _JOINER.sub("", clause).strip()
-        named = named_subject(bare)
-        who = named or (subject_of(folded) if starts_with_subject(folded) else subject)
-        follows = _APPOSITION.search(folded) is not None and (
-            len(clauses) < _MIN_LIST or _WITHOUT_SUBJECT.search(folded) is not None
-        )
-        follows = follows or _ONLY_A_TIME.search(folded) is not None
-        begins = (
-            bool(groups)
-            and bool(own)
-            and not follows
-            and not _DEPENDENT.search(folded)
-            and not PRONOUN.search(folded)
-            and not is_bound(before, clause)
-            and not _only_names(groups[-1], topics)
-            and not (topics & _WHO and not starts_with_subject(folded) and len(folded) <= _SHORT[folded.isascii()])
-            and (
-                who != subject
-                or (not own & topics and bool(topics - _WHO))
-                or (topic_of(folded) in _LIST_TOPICS and own != topics)
-            )
-        )
-        if begins or not groups:
-            groups.append([clause])
-            topics, subject = own, who
-        else:
-            groups[-1].append(clause)
-            topics = topics | own
-            subject = subject or who
-        before = clause
-    return _joined(groups) if len(groups) > 1 else [sentence]
-
-
-def _joined(groups: Sequence[Sequence[str]]) -> list[str]:
-    """The stretches as they are kept: one that does not tell its subject or read alone joins the one before."""
-    raw: list[str] = []
-    found: list[str] = []
-    lead = ""
-    for group in groups:
-        text = "".join(group)
-        part = _JOINER.sub("", text).strip(" ,，；;、")
-        folded = fold(part)
-        if found and not starts_with_subject(folded):
-            alone = _with_subject(part, lead, raw[-1])
-            if not alone:
-                raw[-1] += text
-                found[-1] = (
-                    _JOINER.sub("", raw[-1]).strip(" ,，；;、") if found[-1] in raw[-1] else f"{found[-1]}, {part}"
-                )
-                continue
-            part = alone
-        elif (named_subject(part) or starts_with_subject(folded)) and not PRONOUN.search(folded):
-            lead = subject_words(part)
-        raw.append(text)
-        found.append(part)
-    return found
-
-
-def _only_names(group: Sequence[str], topics: set[str]) -> bool:
-    """Whether what stands there so far is only somebody's name: "my other brother, Dom", 香菜，死敌."""
-    text = "".join(group).strip(" ,，；;")
-    short = len(text) <= (4 if _HAN.search(text) else 30) or (len(text) <= _NAMED_SHORT and "姓" in text)
-    return not topics - _WHO and _VERB_EN.search(fold(text)) is None and short
-
-
-def _with_subject(part: str, lead: str, before: str) -> str:
-    """A stretch without a subject with that of the one before; empty where it cannot be told or does not read alone."""
-    han = _HAN.search(part) is not None
-    if lead and lead.lower() not in _SPEAKER_WORDS:
-        if not han:
-            return f"{lead}: {part}"
-        return f"{lead}{part}" if len(lead) <= _LONGEST_LEAD and predicate_zh(part) == "" else f"{lead}：{part}"
-    phrase = read_zh(part) if han else read_en(part)
-    if phrase is not None and phrase.named:
-        # "Bob owns routing", 押金11600; but a bare "contact is Dawn" belongs to what was said before.
-        return part if han or phrase.owner or part[:1].isupper() or part.lower().startswith("the ") else ""
-    introduced = relations_in(fold(before)) or names_in(before)
-    if not lead or introduced or (predicate_zh(part) if han else predicate_en(part)) != "":
-        return ""
-    return f"{lead}{part}" if han else f"{'We' if lead.lower().startswith('we') else 'I'} {part}"
+    return [_made(part) for part in parts_of(sentence)]
 
 
 def stated_in_question(sentence: str) -> list[str]:
     """The clauses of a question that state something; the whole sentence where question and fact are one clause."""
     if asks_for_confirmation(fold(sentence)):
         return [sentence]
-    clauses = _clauses(sentence)
+    clauses = split_clauses(sentence)
     stated = [clause for clause in clauses if _states(fold(clause.strip(" ,，；;")))]
     if not stated:
         return [sentence]
     joined = "".join(stated).strip(" ,，；;、")
-    if not _HAN.search(joined) and _VERB_EN.search(fold(joined)) is None and not _SELF.search(fold(joined)):
+    if not _HAN.search(joined) and FINITE_EN.search(fold(joined)) is None and not _SELF.search(fold(joined)):
         # "Mango, my bearded dragon": a name without what is said of it is no statement.
         return [sentence]
-    return _parts(joined) if len(stated) > 1 else [joined]
+    return parts_of(joined) if len(stated) > 1 else [joined]
 
 
 def pieces_of(text: str) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.word_classes import tagged
 
 __all__ = ["content_words", "share_content"]
@@ -15,7 +16,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _LATIN: Final = re.compile(r"[a-zà-ÿ][a-z0-9à-ÿ+#-]*")
 _TIME_EN: Final = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
@@ -46,10 +46,10 @@ def content_words(text: str) -> set[str]:
         for word in _LATIN.findall(folded)
         if word not in _FUNCTION_EN and _TIME_EN.fullmatch(word) is None
     }
-    if _HAN.search(folded):
+    if has_han(folded):
         for word, tag in tagged(folded):
             one = len(word) == 1 and tag[0] == "n"
-            if _HAN.search(word) and tag[0] in "nvaij" and (one or len(word) > 1) and word not in _NO_CONTENT_ZH:
+            if has_han(word) and tag[0] in "nvaij" and (one or len(word) > 1) and word not in _NO_CONTENT_ZH:
                 found.add(word)
     return found
 
@@ -59,4 +59,4 @@ def share_content(first: str, second: str) -> bool:
     mine, theirs = content_words(first), content_words(second)
     if mine & theirs:
         return True
-    return any(one in other or other in one for one in mine for other in theirs if _HAN.search(one))
+    return any(one in other or other in one for one in mine for other in theirs if has_han(one))

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
+from jiyi.text.patterns import any_of
+
 __all__ = [
     "DOMAINS",
     "DOMAIN_WORDS",
@@ -49,10 +51,6 @@ class Rule:
     """Whether it holds for longer than today whatever else is said; `False` gives way to words like "just now"."""
 
 
-def _any(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
-
-
 _EN_DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _EN_I: Final = r"\bi(?:'m| am|'ve| have|'ve been| have been)?\b"
 _EN_SOFT: Final = (
@@ -87,7 +85,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "lifestyle_and_interests",
         0.95,
         0.95,
-        _any(
+        any_of(
             r"过敏|不耐受|哮喘|糖尿病|高血压|低血糖|心脏病|癫痫|抑郁症|焦虑症|痛风|失眠症|孕期|怀孕|[甲乙]肝|鼻炎"
             r"|胃病|胃炎|贫血|近视\d|晕车|晕船|恐高",
             r"(?:一碰|一吃|吃了|喝了|闻到).{0,8}(?:起疹|拉肚子|吐|休克|难受|头晕|发痒)",
@@ -110,7 +108,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "social_and_relationships",
         0.9,
         0.95,
-        _any(
+        any_of(
             r"我(?:的名字)?(?:叫|姓|本名|全名|大名)(?!你|他|她|它|人|外卖|车)|(?:都)?(?:叫|喊|称呼)我(?!去|来|做"
             r"|干|吃|起|开|回|帮)",
             r"我的?(?:英文名|网名|昵称|笔名|生日|属相|星座|血型)|我(?:今年)?\d{1,3}岁"
@@ -128,7 +126,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "lifestyle_and_interests",
         0.8,
         0.9,
-        _any(
+        any_of(
             r"我(?:现在|目前|们|家)?(?:就|都|一直)?住(?:在|[^，。]{0,6}(?:区|路|小区|镇|村))|我(?:刚|们|家"
             r"|已经)?搬(?:到|去|来|进|家)|我(?:在|从)[^，。]{1,8}(?:定居|长大|出生)|老家(?:在|是)|我家(?:在|就在)",
             r"\bi(?:'m| am)? (?:currently |now |still )?(?:live|living|based|reside) (?:in|at|near|on)\b"
@@ -142,7 +140,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "social_and_relationships",
         0.85,
         0.9,
-        _any(
+        any_of(
             r"我的?(?:手机|电话|微信|邮箱|qq)(?:号码?|地址)?(?:是|为|:|：|换成|改成)",
             r"\bmy (?:new )?(?:phone|mobile|cell|e-?mail|number|wechat)(?: (?:number|address|id))?(?: is|'s"
             r"|:) ?\S*[\d@]",
@@ -154,7 +152,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "tasks_and_schedules",
         0.85,
         0.9,
-        _any(
+        any_of(
             r"(?:提醒|催|通知|叫醒)(?:我|一下我|大家)|别(?:让我)?忘(?:了|记)|不要忘(?:了|记)|记得(?:帮我|提醒|要"
             r"|在|把|去|给|带|交|买)",
             r"\bremind me\b(?! (?:what|how|who|why|where|when|again))|\bdon'?t (?:let me )?forget\b|\bnudge me\b"
@@ -167,7 +165,7 @@ RULES: Final[tuple[Rule, ...]] = (
         None,
         0.85,
         0.9,
-        _any(
+        any_of(
             r"(?:决定|敲定|拍板|商定|议定|约定|约好|说好|谈妥|定下来|定了(?:用|下|要|在)|定为|改用|选用|采用|选定"
             r"|选型|确定(?:用|采用|选|了|在|为)|弃用|不再用)",
             r"我们(?:最终|最后|还是)?(?:选择|选了|决定|打算用|会用|将使用|用的是)|(?:最终|最后)(?:选|定|用)了?"
@@ -187,7 +185,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "tasks_and_schedules",
         0.85,
         0.9,
-        _any(
+        any_of(
             r"截止|截稿|最后期限|期限|到期|过期|ddl|(?:之前|以前|前)(?:必须|要|得|一定)?(?:交|提交|完成|搞定|做完"
             r"|上线|发|给|办|还|付|寄|报名|缴)",
             r"(?:必须|一定要|务必|得)(?:在|赶在)?.{1,12}(?:之前|以前|前)|(?:定在|改到|挪到|推迟到|提前到|延期到"
@@ -206,7 +204,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "social_and_relationships",
         0.8,
         0.85,
-        _any(
+        any_of(
             rf"(?:我|咱|俺)(?:们|家|的|有个|有一个|大学|高中|小学|以前|前){{0,3}}(?:的)?{_ZH_KIN}",
             rf"(?:^|[，,。;；、])(?:家里)?{_ZH_KIN}(?:叫|是|在|今年|刚|[\d一二三四五六七八九十]+|住|快|下|已经"
             rf"|最近|对|上|一碰|特别|身体)",
@@ -225,7 +223,7 @@ RULES: Final[tuple[Rule, ...]] = (
         None,
         0.85,
         0.9,
-        _any(
+        any_of(
             r"(?:记住|记下|记一下|请记|帮我记|备忘)|(?:以后|今后|从现在起|从今天起|从今往后|往后|下次)(?!再说|吧"
             r"|聊|见)|(?:从下(?:周|个?月)|从明天)(?:开始|起)",
             r"(?:永远|千万|绝对|一律|统统|默认|统一)(?:都|别|不要|不准|用|给|按)|(?:别|不要|不用)(?:再)?(?:给我"
@@ -252,7 +250,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "user_preferences",
         0.8,
         0.9,
-        _any(
+        any_of(
             r"我?(?:最|很|特别|超|非常|挺|比较|真的?|都|就|还是|一直|更|不太?|从来?不?|只){0,2}(?:喜欢|偏爱|偏好"
             r"|讨厌|厌恶|热爱|受不了|烦(?!死)|反感|钟爱|中意|爱(?:吃|喝|看|听|玩|用|穿))",
             r"我?(?:习惯|宁愿|宁可|倾向于?|不习惯|吃不惯|看不惯|喝不惯|不能接受|接受不了|不敢(?:看|吃|坐))"
@@ -276,7 +274,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "professional_and_academic",
         0.78,
         0.85,
-        _any(
+        any_of(
             r"我(?:现在|目前|之前|以前)?(?:在|是|当|做|从事|负责|带|管|教|任职|就职|就读|毕业|考|学的?是?"
             r"|读).{0,20}(?:工作|上班|公司|集团|大学|学院|专业|工程师|医生|护士|老师|律师|设计师|会计|经理|程序员"
             r"|司机|厨师|研究|博|硕|研[一二三]|组|团队|部门|项目|校|中学|初中|高中|小学|的$)",
@@ -317,7 +315,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "tasks_and_schedules",
         0.75,
         0.8,
-        _any(
+        any_of(
             r"(?:我|我们|咱们)?(?:打算|计划|准备|预计|安排好|想好了|决心|立志|目标是)(?:在|要|去|把|带|明年|下"
             r"|今年|月底|年底|周末|[^，。？]{1,10})|(?:票|酒店|机票|车票)(?:已经|都)?(?:买|订)(?:了|好)",
             r"(?:明天|后天|下周|下个?月|明年|周[一二三四五六日末天]"
@@ -339,7 +337,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "lifestyle_and_interests",
         0.74,
         0.75,
-        _any(
+        any_of(
             rf"(?:我|我们|家里|咱)[^。？]{{0,12}}{_ZH_WHEN}|{_ZH_WHEN}[^。？]{{0,10}}(?:我|我们)?(?:都|会|要)"
             rf"|(?:养了|养着|养的).{{0,8}}|我(?:有|养)(?:一|两|三|[\d几])?[只条个](?:猫|狗|兔|鸟|鱼|仓鼠)",
             r"(?:吃素|素食|戒(?:烟|酒|糖)|减肥|健身|跑步|马拉松|瑜伽|游泳|钓鱼|爬山|徒步|露营|摄影|胶片|画画|书法"
@@ -367,7 +365,7 @@ RULES: Final[tuple[Rule, ...]] = (
 DOMAIN_WORDS: Final[tuple[tuple[Domain, re.Pattern[str]], ...]] = (
     (
         "tasks_and_schedules",
-        _any(
+        any_of(
             r"\d+[号日点]|[一二三四五六七八九十]+[号点]|(?:周|星期|礼拜)[一二三四五六日天]|上午|下午|晚上|早上"
             r"|月底|年底|周会|例会|会议|提醒|闹钟|推迟|延期|提前|验收|上线日期|日程|行程|催我|每天",
             r"\b(?:\d{1,2}(?:am|pm|:\d\d)|schedule\w*|meeting|standup|appointment|release|postpone\w*|calendar"
@@ -377,7 +375,7 @@ DOMAIN_WORDS: Final[tuple[tuple[Domain, re.Pattern[str]], ...]] = (
     ),
     (
         "professional_and_academic",
-        _any(
+        any_of(
             r"数据库|框架|架构|前端|后端|接口|部署|服务器|端口|环境|代码库|技术|方案|项目|客户|合同|预算|公司|团队"
             r"|部门|论文|导师|课程|考试|学校|专业|产品|需求|版本|mysql|postgres|redis|python|java|vue|react"
             r"|typescript|docker|kafka",
@@ -389,7 +387,7 @@ DOMAIN_WORDS: Final[tuple[tuple[Domain, re.Pattern[str]], ...]] = (
     ),
     (
         "user_preferences",
-        _any(
+        any_of(
             r"回答|回复|简短|简洁|语气|称呼|格式|标点|全角|字体|界面|深色|座位|靠窗|示例|代码的?时候|备注|口味"
             r"|推荐|订(?:票|高铁|机票|酒店)|点菜|别放|不要放|默认|客气|中文|英文",
             r"\b(?:bullet\w*|paragraphs?|metric|spelling|tone|format|font|slides?|seat|aisle|window seat|draft"
@@ -399,11 +397,11 @@ DOMAIN_WORDS: Final[tuple[tuple[Domain, re.Pattern[str]], ...]] = (
     ),
     (
         "social_and_relationships",
-        _any(_ZH_KIN, rf"\b{_EN_KIN}\b|\b(?:wedding|birthday|anniversary)\b"),
+        any_of(_ZH_KIN, rf"\b{_EN_KIN}\b|\b(?:wedding|birthday|anniversary)\b"),
     ),
     (
         "lifestyle_and_interests",
-        _any(
+        any_of(
             r"运动|健身|跑步|吃|喝|睡|药|猫|狗|旅游|电影|音乐|游戏|爱好|装修|搬家|菜",
             r"\b(?:diet|food|meal|recipe|gym|run|running|sleep|dog|cat|movie|music|game|hobby|garden|travel)\b",
         ),

@@ -2,7 +2,7 @@
 
 A sentence that asks, imagines, quotes, passes the time or gives orders to the memory itself states nothing. Of the rest
 each is held against the tables of `jiyi.text.cue_rules`: the first rule that matches names the kind, and the words of
-the sentence may move its domain. `attribute_of` reads the attribute that a statement sets, where that is certain.
+the sentence may move its domain.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.text.attributes import read_attribute
 from jiyi.text.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
 from jiyi.text.evidence import has_date, weigh
-from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, OVERREACHING, PASSING, QUESTION, TASK_FOR_NOW
+from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, PASSING, QUESTION, TASK_FOR_NOW
 from jiyi.text.normalize import fold
 from jiyi.text.off_record import without_off_record
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.steering import without_steering
 
-__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "attribute_of", "find_statements", "gives_orders", "strip_code"]
+__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "find_statements", "strip_code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,8 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
     Of a speaker other than the user only decisions count: an assistant's reply mostly repeats or explains.
     """
     text = text[:_LONGEST_TEXT]
-    if OVERREACHING.search(fold(text)):
-        return []
     found: dict[str, Statement] = {}
-    for sentence in sentences(without_off_record(_CODE.sub(" ", text))):
+    for sentence in sentences(without_steering(without_off_record(_CODE.sub(" ", text)))):
         for statement in _statements(sentence):
             if speaker == "user" or statement.kind == "decision":
                 found.setdefault(fold(statement.content), statement)
@@ -75,24 +73,9 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
     return list(found.values())[:_MAX_STATEMENTS]
 
 
-def gives_orders(text: str) -> bool:
-    """Whether a text gives orders to the memory itself."""
-    return OVERREACHING.search(fold(text)) is not None
-
-
 def strip_code(text: str) -> str:
     """A text without code."""
     return _CODE.sub(" ", text)
-
-
-def attribute_of(statement: Statement) -> tuple[str, str, str] | None:
-    """(subject, attribute, value) if the statement surely sets an attribute that has one value at a time.
-
-    The subject is `user` or a relation such as `mother`; words for the same attribute in both languages give the same
-    name. A later statement with the same subject and attribute corrects the earlier one. Allergies, hobbies and the
-    like can be many and give `None`.
-    """
-    return read_attribute(statement.content)
 
 
 # --- one sentence -----------------------------------------------------------------------------------------------------

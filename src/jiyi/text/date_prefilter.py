@@ -31,6 +31,8 @@ _SPELLINGS: Final[dict[int, str]] = {
     ord("\u00a0"): " ",
 }
 
+_RESPELLED: Final = frozenset(map(chr, _SPELLINGS))
+
 CHINESE_STARTS: Final = frozenset(
     "0123456789〇一七万三上下两中九二五今仲儿元光八六农冬几初前劳十卅半去双后周四国圣复夏大女好妇寒小平年建廿情愚感教数旧早明星"
     "春昨晚暑暮最未本植正母深清父百盛礼秋端第腊跨过近这重阴除隆零青"
@@ -51,7 +53,6 @@ _ANCHORS: Final = """
 """
 ENGLISH_ANCHORS: Final = frozenset(_ANCHORS.split())
 """Every English date expression has one of these words, or digits that can be a part of one."""
-_HAN: Final = re.compile("[\u4e00-\u9fff]")
 _ENGLISH_WORD: Final = re.compile("[a-z]+")
 # A year (which every date in digits has), a decade, "on the 15th", a quarter or half of a year.
 _DATE_DIGITS: Final = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|[0-9](?:st|nd|rd|th)|0s|[qh][1-4]")
@@ -59,12 +60,14 @@ _DATE_DIGITS: Final = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|[0-9](?:st|nd|rd|t
 
 def plain_spelling(text: str) -> str:
     """The text in simplified characters, ASCII digits and ASCII punctuation, with unchanged positions."""
-    return text if text.isascii() else text.translate(_SPELLINGS)
+    return text if text.isascii() or _RESPELLED.isdisjoint(text) else text.translate(_SPELLINGS)
 
 
 def may_contain_chinese_date(plain: str) -> bool:
     """Whether a text in plain spelling is Chinese and has a character with which a Chinese date begins."""
-    return _HAN.search(plain) is not None and not CHINESE_STARTS.isdisjoint(plain)
+    if plain.isascii() or CHINESE_STARTS.isdisjoint(plain):
+        return False
+    return any("\u4e00" <= character <= "\u9fff" for character in plain)
 
 
 def may_contain_english_date(plain: str) -> bool:

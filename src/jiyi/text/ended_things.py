@@ -7,13 +7,14 @@ from typing import Final
 
 from jiyi.text.change_words import is_mistake
 from jiyi.text.claims import clauses_of
+from jiyi.text.ended_objects import ends_only
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.phrases_en import read_en
 from jiyi.text.phrases_zh import read_zh
 
 __all__ = ["ends_something_else"]
 
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _ENDED: Final = re.compile(
     r"\b(?:dropped|ditched|removed|retired|uninstalled|decommissioned|deprecated|stopped using|got rid of"
     r"|cancelled|canceled|unsubscribed from)"
@@ -28,6 +29,8 @@ def ends_something_else(message: str, fact: str) -> bool:
     known = fold(fact)
     if is_mistake(fold(message)):
         return False
+    if things := ends_only(message):
+        return not any(thing.is_in(fact) for thing in things)
     ended = False
     for clause in clauses_of(message):
         over = _ENDED.search(clause)
@@ -35,7 +38,7 @@ def ends_something_else(message: str, fact: str) -> bool:
             ended = True
             words = {fold(over["en"] or over["zh"])}
         else:
-            phrase = read_zh(clause) if _HAN.search(clause) else read_en(clause)
+            phrase = read_zh(clause) if has_han(clause) else read_en(clause)
             if phrase is None or not phrase.named:
                 return False
             words = set(phrase.words)

@@ -13,8 +13,9 @@ from typing import Final
 
 from jiyi.text.cue_rules import Domain, Kind, Rule
 from jiyi.text.dates import find_dates
+from jiyi.text.patterns import has_han
 
-__all__ = ["subject_domain", "weigh"]
+__all__ = ["has_date", "weigh"]
 
 _ENOUGH: Final = 2.0
 
@@ -38,7 +39,6 @@ _ABOUT_THE_CHAT: Final = re.compile(
 )
 # Chinese leaves the speaker out: a sentence about nobody else is about the one who says it.
 _SOMEBODY_ELSE: Final = re.compile(r"[你您他她它这那谁]|大家|人们|网上|新闻")
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _ADDRESSED: Final = re.compile(r"[你您]|\byou\b")
 
 # Subjects by domain; health stands by itself, because it matters most.
@@ -125,7 +125,7 @@ def has_date(folded: str) -> bool:
     return bool(find_dates(folded, now=_SOME_DAY, tz=UTC))
 
 
-def subject_domain(folded: str) -> tuple[Domain, int] | None:
+def _subject_domain(folded: str) -> tuple[Domain, int] | None:
     """The domain that most of the words speak of, and how many; the first of equals."""
     counts = [(len(set(pattern.findall(folded))), domain) for domain, pattern in _SUBJECTS]
     best = max(count for count, _ in counts)
@@ -135,12 +135,12 @@ def subject_domain(folded: str) -> tuple[Domain, int] | None:
 def _person_weight(folded: str) -> float:
     if _PERSON.search(folded):
         return 1.0
-    return 0.75 if _HAN.search(folded) and not _SOMEBODY_ELSE.search(folded) else 0.0
+    return 0.75 if has_han(folded) and not _SOMEBODY_ELSE.search(folded) else 0.0
 
 
 def weigh(sentence: str, folded: str) -> Rule | None:
     """A rule for a sentence that states something worth remembering without a cue phrase, else `None`."""
-    subject = subject_domain(folded)
+    subject = _subject_domain(folded)
     is_health = _HEALTH.search(folded) is not None
     dated = has_date(folded)
     if subject is None and not is_health:

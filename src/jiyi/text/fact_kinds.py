@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.questions import asks, hands_over_text, question_share
+from jiyi.text.patterns import any_of
+from jiyi.text.questions import hands_over_text, is_question, question_share
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.statement_features import REQUEST
@@ -24,7 +25,7 @@ __all__ = [
     "begins_with_another_person",
     "fact_kind",
     "is_request",
-    "only_asks",
+    "states_nothing",
 ]
 
 HEALTH: Final = "health"
@@ -45,11 +46,7 @@ _ZH_JOB: Final = (
 )
 
 
-def _any(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
-
-
-_HEALTH: Final = _any(
+_HEALTH: Final = any_of(
     r"\b(?:allerg\w+|intoleran\w+|c(?:o)?eliac|diabet\w+|asthma\w*|epilep\w+|hypertension|blood pressure|pregnan\w+"
     r"|pacemaker|migraines?|vegetarian|vegan|pescatarian|halal|kosher|gluten|lactose|insulin|warfarin|metformin"
     r"|medication|prescri\w+|blood type|kidney|heart (?:condition|disease|problem)|wheelchair|deaf|blind|surgery"
@@ -64,7 +61,7 @@ _HEALTH: Final = _any(
     r"|(?:每天|每晚|每日|早上|饭[前后]|睡前)(?:都|要)?(?:吃|服).{0,8}(?:药|片|粒|毫克|胶囊|mg)|做过.{0,6}手术|痛风|甲亢|甲减|胃炎|慢性病",
     r"(?:我|他|她|爸|妈|婆|公|儿子|女儿|孩子|们)(?:现在|一直|从来?|都)?(?:不(?:能)?|从不)(?:吃|喝|沾)",
 )
-_IDENTITY: Final = _any(
+_IDENTITY: Final = any_of(
     r"\bmy (?:full |first |last |real )?name(?:'s| is)\b|^(?:you can )?call me \w+$|\bi go by\b",
     r"\bi(?:'m| am) \d{1,3}(?: years old)?(?=$|[,.!;]| and\b| now\b)",
     r"\b(?:my|our) [\w' ]{0,20}(?:birthday|anniversary)\b|\bi was born\b",
@@ -95,12 +92,12 @@ _NAMED: Final = re.compile(
     rf"\bI(?:'m|’m| am) [A-Z][a-z]+(?=$|[,.!;]| and\b)|\b(?:[Mm]y|[Oo]ur) {_EN_KIN},? [A-Z][a-z]+\b"
 )
 """Read from the text as it was written: a name begins with a capital letter."""
-_FOR_NOW: Final = _any(
+_FOR_NOW: Final = any_of(
     r"\b(?:this (?:time|once|one)|just (?:for )?(?:now|today|once|this)|today|tonight|right now|for now"
     r"|in this (?:file|text))\b",
     r"这(?:次|回|一次|段|句|篇|封)|今天|今晚|暂时|先别|明天|刚才",
 )
-_INSTRUCTION: Final = _any(
+_INSTRUCTION: Final = any_of(
     r"^(?:please |pls |and |but |so |also |rule: |convention: |note: )*"
     r"(?:never|always|don'?t|do not|avoid|stop|only|prefer|stick to|keep|make sure|from now on|use|no|ask me|call me"
     r"|address me|answer|reply|respond|speak|write (?:to me )?in)\b",
@@ -116,7 +113,7 @@ _INSTRUCTION: Final = _any(
     r"(?:用|要|不要|别|不用|得|请|需)",
     r"(?:规范|约定|规矩|原则)(?:是|：|:)",
 )
-_PREFERENCE: Final = _any(
+_PREFERENCE: Final = any_of(
     r"\b(?:i|we|he|she) (?:really |much |always |usually |also |still |don'?t |do not )*"
     r"(?:prefer|like|love|enjoy|hate|dislike"
     r"|can'?t stand|fear|avoid)\b|\bfavou?rite\b"
@@ -124,6 +121,11 @@ _PREFERENCE: Final = _any(
     r"|\b(?:i'm|i am) (?:afraid|scared|fond|tired|sick) of\b|\bi'?d rather\b",
     r"喜欢|喜爱|讨厌|偏好|偏爱|习惯|受不了|最爱|爱(?:吃|喝|看|听|玩)|[我他她]怕(?!是)|宁愿|不感兴趣",
 )
+_NOT_YET: Final = any_of(
+    r"\b(?:considering|thinking (?:of|about)|might|may be|planning to|hoping to|view(?:ed|ing)|movers|removals?)\b",
+    r"考虑|打算|犹豫|看中|看了|想(?:换|搬|给|送|买)|要搬|搬家公司|改到|约好|预算",
+)
+"""A plan, or what is arranged once: it says something of a home, a job or a birthday, and not which it is."""
 _HEALTH_ATTRIBUTES: Final = frozenset({"allergy", "health", "medication", "doctor", "diet"})
 _IDENTITY_ATTRIBUTES: Final = frozenset(
     {
@@ -133,7 +135,7 @@ _IDENTITY_ATTRIBUTES: Final = frozenset(
 )
 _PREFERENCE_ATTRIBUTES: Final = frozenset({"answer style", "like and dislike", "preference"})
 # One that is done once and then over.
-_TASK: Final = _any(
+_TASK: Final = any_of(
     r"^(?:please |pls |ok |hey |now |then |can you |could you |would you |will you )*(?:plan|mind|book|pick|order"
     r"|remind me|schedule|add|fix|create|implement|check|install|deploy|run|refactor|review|rename|update|delete|remove"
     r"|send|post|translate|proof-?read|rewrite|rephrase|polish|correct|look up|search|buy|call (?!me)|prepare"
@@ -146,15 +148,25 @@ _TASK: Final = _any(
 )
 
 
+_CLAUSE_END: Final = re.compile(r"[,，;；:：。.!！]\s*")
+_FIRST_PERSON: Final = re.compile(r"[我咱]|(?<![^\W_])(?:i|i'm|i've|my|we|our)(?![^\W_])")
+
+
 @lru_cache(maxsize=8_192)
 def is_request(text: str) -> bool:
-    """Whether a text asks: a question, or something that is to be done once. A standing instruction is no request."""
+    """Whether a text asks: a question, or something that is to be done once. A standing instruction is no request.
+
+    "I don't eat fish, book a table" states something.
+    """
     folded = fold(text).strip()
     if _is_standing(folded):
         return False
-    if _TASK.search(folded) is not None or REQUEST.search(folded) is not None:
+    if _TASK.search(folded) is None and REQUEST.search(folded) is None:
+        return is_question(text) and question_share(text if folded.endswith("?") else f"{text}?") >= 0.5
+    clauses = [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
+    if len(clauses) == 1 or hands_over_text(text):
         return True
-    return asks(text) and question_share(text if folded.endswith("?") else f"{text}?") >= 0.5
+    return not any(_FIRST_PERSON.search(fold(each)) and not is_request(each) for each in clauses)
 
 
 @lru_cache(maxsize=8_192)
@@ -168,7 +180,8 @@ def fact_kind(text: str, attribute: str = "") -> str:
     folded = fold(text).strip()
     if attribute in _HEALTH_ATTRIBUTES or _HEALTH.search(folded) is not None:
         return HEALTH
-    if attribute in _IDENTITY_ATTRIBUTES or _IDENTITY.search(folded) is not None or _NAMED.search(text) is not None:
+    identity = attribute in _IDENTITY_ATTRIBUTES or _IDENTITY.search(folded) or _NAMED.search(text)
+    if identity and _NOT_YET.search(folded) is None:
         return IDENTITY
     if _is_standing(folded):
         return INSTRUCTION
@@ -196,11 +209,7 @@ def begins_with_another_person(text: str) -> bool:
     return (_NAME_EN.match(text.strip()) or _NAME_ZH.match(text.strip())) is not None
 
 
-_CLAUSE_END: Final = re.compile(r"[,，;；:：。.!！]\s*")
-_FIRST_PERSON: Final = re.compile(r"[我咱]|(?<![^\W_])(?:i|i'm|i've|my|we|our)(?![^\W_])")
-
-
-def only_asks(text: str) -> bool:
+def states_nothing(text: str) -> bool:
     """Whether a message states nothing about anybody: requests, bare questions, small talk, or a text to work on.
 
     "Book a table, I don't eat fish" states something.
@@ -208,14 +217,7 @@ def only_asks(text: str) -> bool:
     if hands_over_text(text):
         return True
     found = sentences(text)
-    return bool(found) and all(is_small_talk(sentence) or _asks_only(sentence) for sentence in found)
-
-
-def _asks_only(sentence: str) -> bool:
-    if not is_request(sentence):
-        return False
-    clauses = [clause for clause in _CLAUSE_END.split(sentence)[1:] if clause.strip()]
-    return not any(_FIRST_PERSON.search(fold(clause)) and not is_request(clause) for clause in clauses)
+    return bool(found) and all(is_small_talk(sentence) or is_request(sentence) for sentence in found)
 
 
 def _is_standing(folded: str) -> bool:

@@ -10,18 +10,18 @@ import re
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.subjects import ANIMAL_WORDS, SUBJECT_WORDS
 
 __all__ = ["MENTIONS", "mention_features", "quotes_people"]
 
 
 def _words(words: frozenset[str], *more: str) -> re.Pattern[str]:
-    latin = sorted((word for word in words if not _HAN.search(word)), key=len, reverse=True)
-    han = sorted((word for word in words if _HAN.search(word)), key=len, reverse=True)
+    latin = sorted((word for word in words if not has_han(word)), key=len, reverse=True)
+    han = sorted((word for word in words if has_han(word)), key=len, reverse=True)
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, latin))})s?\b|{'|'.join(map(re.escape, han))}|{'|'.join(more)}")
 
 
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _PEOPLE: Final = _words(
     SUBJECT_WORDS - ANIMAL_WORDS,
     r"姑娘|小伙|师傅|店员|先生|对门|隔壁|侄|家人|亲戚",

@@ -1,7 +1,8 @@
 """Messages that change nothing of what they touch: wishes, conditions, additions, celebrations, stays and visits.
 
-`leaves_alone` tells whether a message of one of these kinds surely says nothing against a fact; `only_differs` whether
-it tells by how much something has changed, and not to what: the older figure is doubtful then, and not replaced.
+`changes_nothing_of` tells whether a message of one of these kinds surely says nothing against a fact; `only_differs`
+whether it tells by how much something has changed, and not to what: the older figure is doubtful then, and not
+replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jiyi.text.claims import clauses_of
 from jiyi.text.content_words import share_content
 from jiyi.text.normalize import fold
 
-__all__ = ["is_conditional", "leaves_alone", "only_differs"]
+__all__ = ["changes_nothing_of", "only_differs"]
 
 # What somebody would like later is not so yet.
 _LATER: Final = re.compile(
@@ -49,6 +50,19 @@ _BY: Final = re.compile(
 _TOTAL: Final = re.compile(
     r"到|至|现在|变成|总共|一共|共\d|\b(?:now|to|at) (?:£|\$|€)?\d|\b(?:total|altogether|makes it|so it's|from \d)"
 )
+_NOT_YET: Final = re.compile(
+    r"(?:还没|尚未|没有?把|还不?想|舍不得)[^，]{0,10}(?:卖|退|停|取消|换|搬|辞|改|扔)"
+    r"|\b(?:haven't|hasn't|not) (?:yet )?(?:\w+ )?(?:sold|cancelled|moved|changed|quit|switched|given up)\b"
+)
+_THIS_TIME: Final = re.compile(
+    r"(?:今天|今晚|明天|这周|本周|这次|这节)[^，]{0,8}(?:取消|停|不上|不去|不开|没有)"
+    r"|\b(?:cancelled|canceled|off|no \w+|not on|isn't on) (?:today|tonight|tomorrow|this week|this time)\b"
+    r"|\b(?:today's|tonight's|tomorrow's|this week's) [\w ]{1,20}(?:is|was|got|'s) (?:cancelled|canceled|off|called)"
+)
+_REPEATED: Final = re.compile(
+    r"每|周[一二三四五六日天末]|星期|\b(?:every|weekly|(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b"
+)
+_FOR_GOOD: Final = re.compile(r"以后|再也|从此|\b(?:for good|from now on|any ?more)\b")
 _BIRTHDAY: Final = re.compile(r"生日|周岁|\bbirthday|\banniversary|纪念日")
 _CELEBRATES: Final = re.compile(
     r"过(?:\d+岁|个|大)?生日|庆生|庆祝|生日(?:蛋糕|会|派对|聚会|礼物|宴|餐|快乐)|过.{0,6}纪念日"
@@ -65,13 +79,15 @@ _VISITS: Final = re.compile(
 )
 
 
-def leaves_alone(message: str, fact: str) -> bool:
+def changes_nothing_of(message: str, fact: str) -> bool:
     """Whether a message is of a kind that changes nothing of a fact."""
     said, known = fold(message), fold(fact)
     if is_mistake(said):
         return False
     return (
         (_only_wishes(message) and not _WANTS.search(known))
+        or _not_yet(message)
+        or _only_this_time(said, known)
         or _by_condition(said, known)
         or _celebrates(said, known)
         or _stays_on_trip(said, known)
@@ -80,13 +96,27 @@ def leaves_alone(message: str, fact: str) -> bool:
     )
 
 
+def _not_yet(message: str) -> bool:
+    """Whether a message only says that something has not happened: 我还没把车卖了."""
+    clauses = [fold(clause) for clause in clauses_of(message)]
+    yet = [_NOT_YET.search(clause) is not None for clause in clauses]
+    return any(yet) and not any(
+        changes(clause) or ends(clause) for clause, not_yet in zip(clauses, yet, strict=True) if not not_yet
+    )
+
+
+def _only_this_time(said: str, known: str) -> bool:
+    """Whether one time of something that is repeated does not take place."""
+    return _THIS_TIME.search(said) is not None and _REPEATED.search(known) is not None and not _FOR_GOOD.search(said)
+
+
 def only_differs(message: str) -> bool:
     """Whether a message tells by how much something has changed, and not to what: "went up by 100"."""
     said = fold(message)
     return _BY.search(said) is not None and not _tells_total(_BY.sub(" ", said))
 
 
-def is_conditional(text: str) -> bool:
+def _is_conditional(text: str) -> bool:
     """Whether a text says what follows if something happens."""
     return any(_CONDITION.search(fold(sentence)) for sentence in re.split(r"(?<=[.!?。！？])\s*", text) if sentence)
 
@@ -106,9 +136,9 @@ def _only_wishes(message: str) -> bool:
 
 def _by_condition(said: str, known: str) -> bool:
     """Whether one of the two holds only under a condition, which the other says nothing of."""
-    if is_conditional(said):
-        return not is_conditional(known)
-    return is_conditional(known) and not ends(said) and not (changes(said) and share_content(said, known))
+    if _is_conditional(said):
+        return not _is_conditional(known)
+    return _is_conditional(known) and not ends(said) and not (changes(said) and share_content(said, known))
 
 
 def _celebrates(said: str, known: str) -> bool:

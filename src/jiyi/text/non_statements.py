@@ -8,25 +8,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["HYPOTHETICAL", "LEAD_IN", "OVERREACHING", "PASSING", "QUESTION", "TASK_FOR_NOW"]
+from jiyi.text.patterns import any_of
+
+__all__ = ["HYPOTHETICAL", "LEAD_IN", "PASSING", "QUESTION", "TASK_FOR_NOW"]
 
 
-def _any(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
-
-
-OVERREACHING: Final = _any(
-    r"(?:忽略|无视|忘掉|忘记|绕过|跳过).{0,10}(?:规则|指令|限制|提示|设定|安全)|(?:别的|其他|所有|另一个|任何)用户"
-    r"|重要性.{0,6}(?:1(?:\.0)?|最高|满分)|(?:设为|存为|写入|标记为).{0,6}(?:永久记忆|最高优先)",
-    r"删除(?:其他|所有|全部)(?:的)?记忆|系统管理员|你的(?:系统提示|规则)",
-    r"\b(?:ignore|disregard|forget|bypass|override)\b.{0,25}\b(?:rules?|instructions?|prompts?|guidelines|polic\w+"
-    r"|restrictions)\b|\bimportance (?:score )?(?:of|to|=|:)? ?1\b|\b(?:another|other|every|all|any) users?\b",
-    r"^\s*(?:system|assistant|developer) ?(?:prompt|message)?:|\b(?:delete|erase|wipe|raise"
-    r"|modify) (?:the importance of )?(?:all|every|other|your) memor",
-)
-"""Instructions to the memory itself (prompt injection)."""
-
-QUESTION: Final = _any(
+QUESTION: Final = any_of(
     r"[?？][\W_]*$",
     r"(?:吗|么|呢|来着|没有|不|没)[\W_]*$(?<!什么都不)(?<!了不)",
     r"(?:什么(?!都|也|的|事都)|为什么|怎么(?!也|都)|怎样|如何|多少|几(?:点|个|号|时|岁|天|次|年)(?!的)|哪(?:里|个"
@@ -37,7 +24,7 @@ QUESTION: Final = _any(
     r"|have)\b(?! (?:i|we) (?:say|mention))",
 )
 
-HYPOTHETICAL: Final = _any(
+HYPOTHETICAL: Final = any_of(
     r"(?:如果|假如|假设|要是|倘若|万一|若是).{0,20}(?:就好了|的话|会|该|能|怎|就|说不定)|(?:如果|假如|假设|要是)我"
     r"|说不定|就好了|当初.{0,10}(?:就好|就)|梦见|梦到|做梦",
     r"\bif (?:i|we|you|he|she|they) (?:were|was|had|could|won|win|ever)\b|\bi\'ll eat my hat\b|\b(?:suppose"
@@ -46,7 +33,7 @@ HYPOTHETICAL: Final = _any(
     r"|should|would|might) have\b|\bwould be nice\b",
 )
 
-TASK_FOR_NOW: Final = _any(
+TASK_FOR_NOW: Final = any_of(
     r"^(?:请|麻烦)?(?:再|先)?(?:(?:帮我|给我|替我|帮忙|把|将).{0,14}?)?(?:翻译|润色|改写|续写|缩写|总结|概括"
     r"|算一?下|计算|转成|转换|起个|写(?:一|个|段|首|篇)|讲个|讲一|发我|查一?下|搜一?下|解释|重写|列出|生成|画(?:一"
     r"|个)|推荐(?:一|几|个))",
@@ -56,7 +43,7 @@ TASK_FOR_NOW: Final = _any(
 )
 """A request for the current turn only. A standing preference in the same sentence takes precedence."""
 
-PASSING: Final = _any(
+PASSING: Final = any_of(
     r"天气|下(?:好)?大?雨|下雪|刮风|好冷|好热|晚点|堵车|刚(?:吃|喝|到|才|起|下班|醒|看完|睡)|有点(?:困|累|无聊|饿"
     r"|冷|热)|好(?:困|累|饿|无聊)|烦死|笑死|绝杀|球赛|(?:今天|今晚|昨晚).{0,8}(?:真|好|太|又|有点)",
     r"\b(?:weather|raining|pouring|snowing|sunny|sunset|traffic|sleepy|bored|hungry|tired|yawn|ugh|typical)\b"

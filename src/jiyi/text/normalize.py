@@ -27,6 +27,8 @@ _SPELLINGS: Final[dict[int, str]] = {
     ord("\u03c2"): "\u03c3",  # Greek writes sigma differently at the end of a word
 }
 
+_RESPELLED: Final = frozenset(map(chr, _SPELLINGS))
+
 # Invisible characters: soft hyphens, joiners, direction marks, variation selectors, tags. They are removed before NFKC,
 # so that the characters around them can compose.
 _INVISIBLE: Final = re.compile(
@@ -40,7 +42,9 @@ def fold(text: str) -> str:
         return text.lower()
     visible = _INVISIBLE.sub("", text)
     # NFKC again: some compositions exist only in lower case (j with caron).
-    return normalize("NFKC", normalize("NFKC", visible).lower()).translate(_SPELLINGS)
+    folded = normalize("NFKC", normalize("NFKC", visible).lower())
+    # `translate` raises and catches an error for every character that it has no other spelling of.
+    return folded if _RESPELLED.isdisjoint(folded) else folded.translate(_SPELLINGS)
 
 
 def tag_form(tag: str) -> str:

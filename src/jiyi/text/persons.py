@@ -12,11 +12,12 @@ from typing import Final
 
 from jiyi.text.claims import clauses_of
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.phrase import SPEAKER
 from jiyi.text.phrase_words import ADVERB_EN, ATTRIBUTES, COMMENT, GENERIC, LEAD_EN, LEAD_ZH, ONE_THING, VERB_EN
 from jiyi.text.phrases_en import read_en
 from jiyi.text.phrases_zh import read_zh
-from jiyi.text.subjects import canonical, is_person, relations_in
+from jiyi.text.subjects import ROLES, canonical, is_person, relations_in
 from jiyi.text.topics import topics_of
 from jiyi.text.word_classes import tagged
 
@@ -27,14 +28,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _SPEAKER_EN: Final = re.compile(
     r"\b(?:i|me|my|mine|myself|we|us|our|ours|i'm|im|i've|ive|i'd|i'll|we're|we've|we'll|we'd)\b"
 )
 _SPEAKER_ZH: Final = re.compile(r"[我咱俺]|本人|自己")
 _PRONOUN: Final = re.compile(r"\b(?:he|she|they|him|her|his|them|their|it|its)\b|\b(?:he|she|they|it)'|[他她它佢]")
 # Who holds a role of the speaker's life changes: "My manager is Colm".
-_ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "drummer"})
+_ROLES: Final = ROLES | {"drummer"}
 _OWN_RELATION_EN: Final = re.compile(
     r"^(?:(?:my|our) (?:(?:new|old|oldest|other|youngest|eldest|little|big|best|older|younger|late|dear|good|close"
     r"|twin) ){0,2})(?P<of>[a-z]+(?:[ -]in[ -]law)?)(?:'s)?\b"
@@ -93,7 +93,7 @@ def persons_of(text: str) -> Persons:
     clauses = clauses_of(text)[:_MOST_CLAUSES]
     for clause in clauses:
         if not COMMENT.search(fold(clause)):
-            (_read_zh if _HAN.search(clause) else _read_en)(clause, found)
+            (_read_zh if has_han(clause) else _read_en)(clause, found)
     found.unclear = found.unclear or not (found.speaker or found.others)
     return found
 
@@ -122,8 +122,7 @@ def about_other_persons(message: str, fact: str, new: Persons | None = None) -> 
 
 def _stands(names: set[str], folded: str) -> bool:
     return any(
-        name in folded if _HAN.search(name) else re.search(rf"\b{re.escape(name)}\b", folded) is not None
-        for name in names
+        name in folded if has_han(name) else re.search(rf"\b{re.escape(name)}\b", folded) is not None for name in names
     )
 
 
@@ -186,9 +185,9 @@ def _read_zh(clause: str, found: Persons) -> None:
 
 def _goes_on_about(clause: str, found: Persons) -> None:
     """A clause that names nobody: it goes on about those before, unless it names a thing or brings in the speaker."""
-    phrase = read_zh(clause) if _HAN.search(clause) else read_en(clause)
+    phrase = read_zh(clause) if has_han(clause) else read_en(clause)
     folded = fold(clause)
-    if (_SPEAKER_ZH if _HAN.search(clause) else _SPEAKER_EN).search(folded):
+    if (_SPEAKER_ZH if has_han(clause) else _SPEAKER_EN).search(folded):
         found.speaker = True
     if (phrase is not None and phrase.named) or not (found.speaker or found.others):
         found.unclear = True

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.text.subjects import USER, canonical
+from jiyi.model.claim import USER
+from jiyi.text.subjects import canonical
 
 __all__ = ["SPEAKER", "UNKNOWN", "Phrase", "relation"]
 

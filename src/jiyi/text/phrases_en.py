@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from jiyi.model.claim import USER
 from jiyi.text.phrase import SPEAKER, Phrase, relation
 from jiyi.text.phrase_words import (
     ADVERB_EN,
@@ -17,7 +18,7 @@ from jiyi.text.phrase_words import (
     REPORTS_EN,
     VERB_EN,
 )
-from jiyi.text.subjects import USER, canonical, is_relation
+from jiyi.text.subjects import canonical, is_relation
 
 __all__ = ["PRONOUN_EN", "noun_phrase", "predicate_en", "read_en"]
 
@@ -52,7 +53,10 @@ def read_en(clause: str) -> Phrase | None:  # noqa: PLR0911
         if thing is not None:
             return thing
         return SPEAKER if _FIRST_EN.match(first) else None
-    if verb is None or verb == 0 or verb > _MOST_TOKENS or REPORTS_EN.fullmatch(tokens[verb].lower()):
+    if verb is None or verb == 0 or verb > _MOST_TOKENS:
+        return None
+    # "my manager rang", and not "my manager's called Raj".
+    if REPORTS_EN.fullmatch(tokens[verb].lower()) and not tokens[verb - 1].endswith("'s"):
         return None
     if any(_FIRST_EN.match(token.lower()) for token in tokens[:verb]):
         # "At work I report to …".

@@ -7,16 +7,16 @@ from functools import cache, lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.sentences import CLOSERS, sentences
 
-__all__ = ["asks", "asks_about_texts", "hands_over_text", "question_share"]
+__all__ = ["asks_about_texts", "hands_over_text", "is_question", "question_share"]
 
 # Compiled at first use: a command that only asks does not need them.
 _compiled = cache(re.compile)
 
 _ASKS: Final = rf"[?？؟][!！?？.。…]*[{CLOSERS}\s]*\Z"
 _FIRST_PERSON: Final = r"[我咱]|(?<![^\W_])(?:i|my|me|we|our|us|mine)(?![^\W_])"
-_HAN: Final = r"[\u4e00-\u9fff]"
 _SPEAKER: Final = r"^[\w .-]{1,20}: "
 _CLAUSE_END: Final = r"[,，、;；:：—–]| - "
 # How a clause begins that asks.
@@ -45,6 +45,9 @@ _NOT_KNOWN_ZH: Final = (
     "|(?:还|并|好像|从来|也|都)?没(?:有)?(?:跟我|和我|告诉|提过|提到|说过|记录|记下|查到|找到|收到|看到|定下)"
     "|没印象|不了解|还没(?:说|定|提|讲)|没有(?:这|相关|记录|信息)|暂时没有"
 )
+_QUESTION_MARKS: Final = frozenset("?？؟")
+_NOT_KNOWN_SIGNS: Final = ("不", "没", "not ", "n't", "dont", "never", "nothing", "no idea")
+"""Each sentence that says that something is not known has one of them."""
 # What is to be done with a text that follows behind a colon, a quotation mark or the end of a line.
 _WORK_ON_TEXT: Final = (
     r"(?:hey |hi |ok |so |and |now )*"
@@ -66,7 +69,7 @@ _TEXT_OFFSET: Final = 90
 
 
 @lru_cache(maxsize=32)
-def asks(text: str) -> bool:
+def is_question(text: str) -> bool:
     """Whether the text is a question: by its end, its first word, or a Chinese word that asks.
 
     Kept for a moment: one recall asks it several times of the same text.
@@ -85,6 +88,8 @@ def question_share(text: str) -> float:
     A question in which the speaker tells something ("did I tell you that we moved?", "我下周去北京，要带什么？") states
     a fact and does not count; "where did I put my passport?" tells nothing.
     """
+    if _QUESTION_MARKS.isdisjoint(text) and not _may_say_not_known(fold(text)):
+        return 0.0
     found = sentences(text)
     total = sum(map(len, found))
     empty = sum(len(sentence) for sentence in found if _answers_nothing(sentence))
@@ -105,11 +110,16 @@ def hands_over_text(text: str) -> bool:
     return follows is not None and _compiled(_WORK_ON_TEXT).match(fold(text[: follows.start() + 1])) is not None
 
 
+def _may_say_not_known(folded: str) -> bool:
+    """Most texts have no sign of it, and are not taken apart."""
+    return any(sign in folded for sign in _NOT_KNOWN_SIGNS)
+
+
 def _answers_nothing(sentence: str) -> bool:
     folded = fold(sentence)
     if _compiled(_ASKS).search(sentence):
         return _is_bare(folded)
-    return bool(_compiled(_NOT_KNOWN_ZH if _compiled(_HAN).search(folded) else _NOT_KNOWN).search(folded))
+    return bool(_compiled(_NOT_KNOWN_ZH if has_han(folded) else _NOT_KNOWN).search(folded))
 
 
 def _is_bare(question: str) -> bool:
@@ -119,7 +129,7 @@ def _is_bare(question: str) -> bool:
     clauses = [
         part for each in _compiled(_CLAUSE_END).split(_compiled(_SPEAKER).sub("", question)) if (part := each.strip())
     ]
-    if _compiled(_HAN).search(question):
+    if has_han(question):
         return all(
             _compiled(_ASKING_ZH).search(part) or (len(part) <= 4 and not _compiled(_FIRST_PERSON).search(part))
             for part in clauses

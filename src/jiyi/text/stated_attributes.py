@@ -16,11 +16,13 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from jiyi.model.claim import USER
 from jiyi.text.attribute_forms import ATTRIBUTES, may_ask_for
 from jiyi.text.normalize import fold
 from jiyi.text.questions import hands_over_text, question_share
 from jiyi.text.sentences import sentences
-from jiyi.text.subjects import SUBJECT_WORDS, USER, canonical, named_subject, relations_like
+from jiyi.text.subjects import SUBJECT_WORDS, canonical, named_subject, relations_like
+from jiyi.text.substrings import SubstringSet
 
 __all__ = ["asked_attributes", "stated_attributes"]
 
@@ -33,12 +35,15 @@ _MAX_QUESTION: Final = 120
 _BREAK: Final = re.compile(r"[，。！？；,.!?;:：\n]\s*|\s[-–—]+\s|而且|但是?|不过")
 
 
-def asked_attributes(question: str) -> tuple[str, ...]:
-    """The terms of the attributes that a question asks for; none where it asks for no person's attribute."""
+def asked_attributes(question: str, cued: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The terms of the attributes that a question asks for; none where it asks for no person's attribute.
+
+    `cued` is what `may_ask_for` has found in it, for a caller that has asked already.
+    """
     if len(question) > _MAX_QUESTION:
         return ()
     folded = fold(question)
-    names = [name for name in may_ask_for(folded) if _asking(name).search(folded)]
+    names = [name for name in (may_ask_for(folded) if cued is None else cued) if _asking(name).search(folded)]
     whose = _whose(folded) if names else []
     found = [(name, person) for name in names for person in whose]
     # "Do I have a dog?" asks for what the speaker has.
@@ -56,18 +61,31 @@ def stated_attributes(text: str) -> tuple[str, ...]:
     """The terms of the attributes that a text states, of its speaker or of their people, each once."""
     if len(text) > _MAX_TEXT:
         return ()
-    folded = fold(text)
-    cued = [name for name, each in ATTRIBUTES.items() if any(cue in folded for cue in each.cues)]
-    # Most texts have a cue and state nothing: that is known before they are taken apart.
-    names = [name for name in cued if _stating(name).search(folded)]
-    introduced = list(_introduced(text)) if "name" in cued else []
-    if not (names or introduced) or hands_over_text(text) or question_share(text) > _ASKS_ONLY:
+    found = list(_stated(text))
+    if not found or hands_over_text(text) or question_share(text) > _ASKS_ONLY:
         return ()
-    return tuple(dict.fromkeys(_term(name, person) for name, person in (*introduced, *_stated(text, names))))
+    return tuple(dict.fromkeys(_term(name, person) for name, person in found))
 
 
 def _term(name: str, person: str) -> str:
     return f"{_SIGN}{name}" if person == USER else f"{_SIGN}{name}.{person.replace(' ', '-')}"
+
+
+def _cued(folded: str) -> list[str]:
+    """The attributes of which a folded text has a cue."""
+    cues, names = _cues()
+    found = {name for cue in cues.found_in(folded) for name in names[cue]}
+    return [name for name in ATTRIBUTES if name in found] if found else []
+
+
+@cache
+def _cues() -> tuple[SubstringSet, dict[str, list[str]]]:
+    """The cues of all attributes, and of which each is one."""
+    names: dict[str, list[str]] = {}
+    for name, forms in ATTRIBUTES.items():
+        for cue in forms.cues:
+            names.setdefault(cue, []).append(name)
+    return SubstringSet(names), names
 
 
 @cache
@@ -98,24 +116,33 @@ def _introduced(text: str) -> Iterator[tuple[str, str]]:
         yield "name", canonical(match["of"])
 
 
-def _stated(text: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _stated(text: str) -> Iterator[tuple[str, str]]:
     """Attribute and person."""
-    for sentence in sentences(text):
-        folded = fold(sentence)
-        anchors = _anchors(folded)
-        breaks = [0, *(match.end() for match in _BREAK.finditer(folded)), len(folded)]
-        for start, end in pairwise(breaks):
-            clause = folded[start:end]
-            if _NOT_SO.search(clause) or (len(folded) == len(sentence) and named_subject(sentence[start:end])):
-                continue
-            for name in names:
-                said = _stating(name).search(clause)
-                if said is None:
-                    continue
-                before = [person for place, person in anchors if place < start + said.start()]
-                person = before[-1] if before else USER
-                if person and not (person == USER and said[0].startswith(_OF_SOMETHING)):
-                    yield name, person
+    read = [(sentence, folded, _cued(folded)) for sentence in sentences(text) if (folded := fold(sentence))]
+    if any("name" in names for _, _, names in read):
+        yield from _introduced(text)
+    for sentence, folded, cued in read:
+        # Most sentences have a cue and state nothing: that is known before they are taken apart.
+        names = [name for name in cued if _stating(name).search(folded)]
+        if names:
+            yield from _stated_in(sentence, folded, names)
+
+
+def _stated_in(sentence: str, folded: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    anchors = _anchors(folded)
+    breaks = [0, *(match.end() for match in _BREAK.finditer(folded)), len(folded)]
+    for start, end in pairwise(breaks):
+        clause = folded[start:end]
+        matches = [(name, said) for name in names if (said := _stating(name).search(clause))]
+        if not matches or _NOT_SO.search(clause):
+            continue
+        if len(folded) == len(sentence) and named_subject(sentence[start:end]):
+            continue
+        for name, said in matches:
+            before = [person for place, person in anchors if place < start + said.start()]
+            person = before[-1] if before else USER
+            if person and not (person == USER and said[0].startswith(_OF_SOMETHING)):
+                yield name, person
 
 
 def _anchors(folded: str) -> list[tuple[int, str]]:

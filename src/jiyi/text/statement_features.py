@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import any_of, has_han
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.topics import TOPICS, topics_of
 
@@ -21,8 +22,6 @@ __all__ = [
     "asks_for_confirmation",
     "asks_the_memory",
     "features_of",
-    "is_fiction",
-    "is_foreign_text",
     "is_invented",
     "is_quoted_text",
     "is_role_play",
@@ -36,15 +35,11 @@ WORTH_KEEPING: Final = -0.45
 """From this value of the classifier on a text is worth keeping; chosen by cross-validation over the writers."""
 
 
-def _any(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives))
-
-
-FIRST_PERSON: Final = _any(
+FIRST_PERSON: Final = any_of(
     r"我|咱|俺|本人|(?<!大)家里|\b(?:i|i'm|im|i've|ive|i'd|id|i'll|my|me|mine|myself|we|we're|we've|were|our|ours|us)\b"
 )
 # Somebody states something about themselves or their own people and things.
-OWN_STATEMENT: Final = _any(
+OWN_STATEMENT: Final = any_of(
     r"我(?:是|有|在|叫|姓|住|做|干|对|不|没|从来|从小|每|平时|一直|今年|最近|刚|正在|打算|想|要|会|喜|讨|怕|爱"
     r"|用|吃|喝|念|学|读|养|得|患|尿|血|乳|爸"
     r"|开|骑|戴|玩|练|教|卖|租|买|怀|腰|胃|鼻|牙|心脏|膝"
@@ -55,7 +50,7 @@ OWN_STATEMENT: Final = _any(
     r"|i was|i wear|i study|i sell|i carry"
     r"|we're|we are|we have|we've|we keep|we live|we moved|we bank|my|our)\b(?! (?:ask|wonder|question)\b)",
 )
-QUESTION: Final = _any(
+QUESTION: Final = any_of(
     r"[?？]",
     r"(?:吗|嗎|么|麼|呢|来着|不|没|沒|对吧|是吧|没错吧)[\W_]*$",
     # A choice: 我报的南大还是武大.
@@ -84,7 +79,7 @@ _CONFIRM: Final = re.compile(
     r"|(?:对|是|没错)吧[\W_]*$"
 )
 # Questions about what was said before.
-_OF_THE_MEMORY: Final = _any(
+_OF_THE_MEMORY: Final = any_of(
     r"我.{0,8}(?:还|是不是还).{1,12}[吗么]|(?:对|没错|是)(?:吧|吗|不对)[\W_]*$|来着|记不记得|记得.{0,16}[吗么不没]|我(?:刚才|之前|上次|以前).{0,8}(?:说|提|讲|告诉)|(?:说|提|讲)过",
     r"\b(?:do|did|can|could) you (?:still )?(?:remember|recall|know)\b|\bremind me\b|\bdid i (?:say|tell|mention)\b"
     r"|\bhave i (?:told|said|mentioned)\b|^(?:(?:so|and|wait|hang on),? )*(?:do|does|am|is|are)\b.{1,30}\bstill\b"
@@ -98,7 +93,7 @@ _ASKED_OF_MINE: Final = re.compile(
 )
 _DETAIL: Final = re.compile(r"\d")
 # What is told inside of an asking clause: with, for or as something of the speaker's own that is described.
-_TOLD_IN_ASKING: Final = _any(
+_TOLD_IN_ASKING: Final = any_of(
     r"给(?:我|咱)?(?:家|们)?的?.{0,3}(?:\d|[一二两三四五六七八九十]+)(?:岁|个月)"
     r"|(?:像我|我)这(?:样|种)|作为|身为|(?:对|跟).{1,6}过敏的"
     r"|我(?:家|们家|这台|这个|那台|那只|那条).{2,}(?:能|会|要|怎|咋|得|用|可)"
@@ -115,7 +110,7 @@ _TOLD_IN_ASKING: Final = _any(
     r"|is (?:from|a|an|on|in|allergic)|who|which|died|left)\b"
     r"|\b\d+ (?:year|month|week)s? (?:old|pregnant)\b",
 )
-REQUEST: Final = _any(
+REQUEST: Final = any_of(
     r"^(?:请|請|麻烦|那就|再|先)?(?:帮我|幫我|替我|帮忙|给我|給我|给个|來個|来个|想(?:十|几|个)|編個|编个"
     r"|写(?:一|个|段|首|篇)|推荐|推薦|讲|講|翻译|總結|总结|列)",
     r"帮我(?:写|想|编|改|翻|查|算|看|列|做|起|取)|(?:写|编|起|取|想)(?:个|段|篇|首|几个|十个)|的做法|推荐(?:几"
@@ -126,7 +121,7 @@ REQUEST: Final = _any(
     r"|shorten|convert|calculate|define|describe|help me)\b",
     r"\bcan you (?:make|write|give|help|explain|suggest|check|tell)\b|\bhow do i\b",
 )
-FICTION: Final = _any(
+FICTION: Final = any_of(
     r"(?:如果|假如|要是|假使|倘若)(?:我|有一天|哪天|能|是|生在|有来世)|来世|假设|假設|假定|设想|扮演?|角色|跑团|跑團|开演|開演"
     r"|剧本|劇本|小说|小說|故事|主角|第一人称|第一人稱|童话"
     r"|假设我|续写|續寫|接龙|台词|穿越|要是能|就好了|梦到|梦见|夢到|设定|情景|随便举例|模拟(?:面试|对话)|假装|假裝|npc"
@@ -144,12 +139,12 @@ FICTION: Final = _any(
     r"|\bspeech (?:please )?for the\b|\bplay (?:that|a|the) game\b|\bi begin:|\bopening (?:line|paragraph"
     r"|scene)?\b.{0,30}:|\bdrags\b|\bpanto\b|\bvillain\b|\bwicked\b|\bonce upon\b",
 )
-_ROLE_PLAY: Final = _any(
+_ROLE_PLAY: Final = any_of(
     r"角色扮演|开演|開演|车卡|扮演一|来演|假装(?:你|我)|(?:写|编)(?:个|一个|段|篇).{0,4}(?:故事|小说)",
     r"\brole ?-?play\b(?! (?:every|on|group|with my|night))|\blet'?s pretend\b|\bmy character\b"
     r"|\bwrite (?:me )?a (?:\w+ )?(?:story|scene|tale)\b",
 )
-FOREIGN_TEXT: Final = _any(
+FOREIGN_TEXT: Final = any_of(
     r"诈骗|是不是骗|骗子|阅读题|中心思想|主旨"
     r"|后面(?:一|两|几)句|翻(?:译|譯|成)|译成|譯成|润色|潤飾|潤色|改写|改寫|修改(?:一?下)?这|歌词|歌詞|这歌|這首"
     r"|这首|帖子|网友|網友|网上(?:有|看|说)|刷到|課本|课本|范文|範文|这句|這句|这段|這段|台词"
@@ -178,7 +173,7 @@ _OWN_WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 _ANNOUNCED: Final = re.compile(r"[:：]\s*\S")
-SARCASM: Final = _any(
+SARCASM: Final = any_of(
     r"呵呵|呵[，,]|对对对|對對對|可太(?:爱|喜欢|会|棒|好)|恨不得|真是太.{1,8}了(?:呢|呀|吧)?|人生巅峰|我谢谢您?"
     r"|就爱给|爱到想|简直是?.{0,6}(?:典范|天才|福音)|真棒[呢呀]?|又(?:要|双|叒)"
     r"|太幸福了|可真行|厉害了我|做慈善|最喜欢.{0,8}(?:排队|加班|开会|堵车|早八)|神笔|(?:可|真)会(?:安排|玩|挑)"
@@ -193,7 +188,7 @@ SARCASM: Final = _any(
     r"|\bmy favou?rite (?:thing|part|hobby) (?:is|in)\b.{0,40}\b(?:cancel|queue|wait|delay|meeting|traffic|3am"
     r"|2am|broken)\w*|^(?:fantastic|brilliant|great|wonderful|lovely|perfect|love that for me)\b[,.!]",
 )
-PASSING: Final = _any(
+PASSING: Final = any_of(
     r"等会儿?|这会儿?|刚刚|剛剛|刚才|好困|好睏|好累|好饿|没信号|沒信號|信号不好|眼皮|快到站|在(?:电梯|地铁|排队"
     r"|路上|开会|楼下|高铁)[里上]?(?:呢|了)?|马上(?:到|回)|有点(?:困|饿|冷|热|累)|先不聊|回头(?:聊|说)"
     r"|手机(?:快)?没电"
@@ -205,7 +200,7 @@ PASSING: Final = _any(
     r"|got (?:in|home|back))\b|\bit'?s raining\b|\bneed a (?:coffee|nap)\b|\bin the lift\b|\bbear with me\b"
     r"|\bback in a (?:minute|sec|bit)\b|\bat the till\b.{0,30}queue",
 )
-GENERAL: Final = _any(
+GENERAL: Final = any_of(
     r"大部分人|大多数人|多数人|人们|人家说|听说|聽說|据说|據說|新闻|新聞|为什么(?!我)|历史上|世界上|一般来说"
     r"|是谁(?:发明|提出|写)|最早|原理|区别|區別|定义|意思|亚洲人|中国人|年轻人|真能|是真的",
     r"\bmost (?:people|devs|dogs|cats|adults|kids)\b|\bpeople (?:in|who|say)\b|\bapparently\b|\bdid they\b"
@@ -214,13 +209,13 @@ GENERAL: Final = _any(
     r"|\bwhy (?:do|does|did|is|are)\b|\bfacts? about\b|\bthe (?:government|president|capital|population"
     r"|average)\b|\bhistory of\b|\bin general\b|\bso i read\b|\bsupposedly\b|\bi read that\b|\bthey say\b",
 )
-LASTING: Final = _any(
+LASTING: Final = any_of(
     r"每(?!次都)|一直|从来|从小|平时|多年|年了|常年|天天|都(?:是|用|去|在)|以后|戒了|再也不|不再|从不|固定|永远"
     r"|长期|快.{1,2}年",
     r"\b(?:every|always|never|usually|since|for (?:\w+ )?years|used to|no longer|anymore|any more|from now on"
     r"|these days|most (?:days|mornings)|strictly|only|for good|weekly|daily)\b",
 )
-YOU: Final = _any(r"你|您|\b(?:you|u|ur|your)\b")
+YOU: Final = any_of(r"你|您|\b(?:you|u|ur|your)\b")
 
 
 def asks(folded: str) -> bool:
@@ -255,14 +250,14 @@ def without_announcement(text: str) -> str:
     return text if found is None else text[found.end() :].strip() or text
 
 
-def is_fiction(folded: str) -> bool:
+def _is_fiction(folded: str) -> bool:
     """Whether a text imagines, plays a role or orders fiction."""
     return FICTION.search(folded) is not None
 
 
 def is_invented(folded: str) -> bool:
     """Whether a text is imagined or meant ironically: what it says is not so."""
-    return is_fiction(folded) or SARCASM.search(folded) is not None
+    return _is_fiction(folded) or SARCASM.search(folded) is not None
 
 
 def is_role_play(folded: str) -> bool:
@@ -272,20 +267,19 @@ def is_role_play(folded: str) -> bool:
 
 def is_quoted_text(text: str) -> bool:
     """Whether a text quotes somebody else's words, to be translated, corrected or explained."""
-    return is_foreign_text(fold(text)) and (QUOTED.search(text) is not None or _ANNOUNCED.search(text) is not None)
+    return _is_foreign_text(fold(text)) and (QUOTED.search(text) is not None or _ANNOUNCED.search(text) is not None)
 
 
-def is_foreign_text(folded: str) -> bool:
+def _is_foreign_text(folded: str) -> bool:
     """Whether a text is about words of somebody else: to be translated, corrected, explained."""
     return FOREIGN_TEXT.search(folded) is not None
 
 
 def _share(folded: str, zh: int, en: int) -> float:
     """How long a text is against what is long in its language, at most 1."""
-    return min(len(folded) / (zh if _HAN.search(folded) else en), 1.0)
+    return min(len(folded) / (zh if has_han(folded) else en), 1.0)
 
 
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _FIGURES: Final = re.compile(r"\d|[一二两三四五六七八九十]")
 
 _ASKS_FOR: Final = re.compile(
@@ -301,7 +295,7 @@ _ASKS_HOW: Final = re.compile(
 )
 _CLAUSES: Final = re.compile(r"[,，;；:：]|\s-\s")
 # How the speaker wants to be answered, from now on.
-_INSTRUCTS: Final = _any(
+_INSTRUCTS: Final = any_of(
     r"(?:以后|往后|从现在起|今后|每次).{0,12}(?:回|答|给我|用|别|写|说)"
     r"|(?:回答|回复|解释|说话|推荐|举例).{0,10}(?:要|别|用|短|简|一点|不要)|别(?:再|用|给我|跟我|总|老)|不要(?:用|加|给|再)|请?(?:叫|喊|称呼)我|跟我说话|用.{1,8}(?:回|跟我|语气|单位)",
     r"\b(?:from (?:now|here) on|in future|always|never|every time|whenever|when you)\b.{0,40}\b(?:me|my|you|your"

@@ -13,35 +13,34 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from jiyi.model.claim import USER
 from jiyi.text.change_words import changes, ends
 from jiyi.text.claims import clauses_of
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.phrase import SPEAKER, UNKNOWN, Phrase
 from jiyi.text.phrase_words import ATTRIBUTES, COMMENT, CONTRASTS, ONE_THING
 from jiyi.text.phrases_en import PRONOUN_EN, noun_phrase, read_en
 from jiyi.text.phrases_zh import INTRODUCES, PRONOUN_ZH, phrase_zh, read_zh
-from jiyi.text.subjects import USER, may_be_one, names_in, relations_in
+from jiyi.text.subjects import ROLES, may_be_one, names_in, relations_in
 from jiyi.text.word_classes import tagged
 
 __all__ = [
     "SubjectRelation",
     "about_different_things",
     "compared_subjects",
+    "names_its_subject",
     "other_things",
     "phrases_of",
-    "subject_of_clause",
 ]
 
 _TELLS: Final = re.compile(
     r"\d|[一二三四五六七八九十]+(?:点|号|月|日|元|块|个|次|岁)|[周月]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 )
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _REFERS_BACK: Final = re.compile(r"\b(?:it|that|this|him|them|its)\b|[他她它]")
 _HE_OR_SHE: Final = re.compile(r"\b(?:he|she|they|him|her|his|them|it|he's|she's|they're)\b|[他她它佢]")
 # Whoever holds a role is told of the speaker as well: "My manager is Colm", "I report to Sunita".
-_ROLES: Final = frozenset(
-    {"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor", "colleague"}
-)
+_ROLES: Final = ROLES | {"doctor", "colleague"}
 _ATTRIBUTED: Final = re.compile(r"(?P<who>[^:：]{1,24})[:：]\s*(?=\D)")
 
 
@@ -90,7 +89,7 @@ def phrases_of(text: str, *, known: bool = False) -> tuple[Phrase, ...]:
     return tuple(found)
 
 
-def subject_of_clause(clause: str) -> bool:
+def names_its_subject(clause: str) -> bool:
     """Whether a clause names what it is about, other than the speaker."""
     phrase = _read(clause)
     return phrase is not None and phrase.named
@@ -230,7 +229,7 @@ class _Words:
         """Whether a word stands there, in some form."""
         if word in self._kin:
             return True
-        if _HAN.search(word):
+        if has_han(word):
             return word in self._folded or (len(word) > 2 and word[:-1] in self._folded)
         return _stem(word) in self._latin
 
@@ -255,5 +254,5 @@ def _read(clause: str) -> Phrase | None:
         # "About me: …", 我妈：她…: whom it is about was put before it.
         who, clause = attributed["who"], clause[attributed.end() :]
         if PRONOUN_EN.match(fold(clause).split(" ")[0]) or PRONOUN_ZH.search(clause):
-            return phrase_zh(tagged(who)) if _HAN.search(who) else noun_phrase(who.split())
-    return read_zh(clause) if _HAN.search(clause) else read_en(clause)
+            return phrase_zh(tagged(who)) if has_han(who) else noun_phrase(who.split())
+    return read_zh(clause) if has_han(clause) else read_en(clause)

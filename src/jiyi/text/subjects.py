@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from jiyi.model.claim import USER
 from jiyi.text.normalize import fold
 
 __all__ = [
     "ANIMAL_WORDS",
     "PRONOUN",
+    "ROLES",
     "SUBJECT_WORDS",
     "USER",
     "canonical",
@@ -28,8 +30,8 @@ __all__ = [
     "subject_words",
 ]
 
-USER: Final = "user"
-
+ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant"})
+"""Relations that are somebody's office: another person may hold it next."""
 _CANONICAL: Final[dict[str, tuple[str, ...]]] = {
     "wife": ("老伴", "太太", "老婆", "妻子", "媳妇", "wife", "missus"),
     "husband": ("老公", "丈夫", "husband", "hubby"),
@@ -187,13 +189,13 @@ _KIN: Final = (
     frozenset({"pet", "dog"}),
     frozenset({"pet", "cat"}),
 )
-_HAN: Final = sorted((word for word in _BY_WORD if not word.isascii()), key=len, reverse=True)
-_LATIN: Final = sorted((word for word in _BY_WORD if word.isascii() or "é" in word), key=len, reverse=True)
+_CHINESE_WORDS: Final = sorted((word for word in _BY_WORD if not word.isascii()), key=len, reverse=True)
+_ENGLISH_WORDS: Final = sorted((word for word in _BY_WORD if word.isascii() or "é" in word), key=len, reverse=True)
 _ZH_LEAD: Final = (
     r"(?:我们?|咱|俺|家里?)?(?:家|的|们|部门|公司|组)?(?:那(?:只|条|个)|这(?:只|条|个))?(?:有(?:个|一个))?"
     r"(?:大学|高中|小学|亲|大|小|最好的|动画课)?"
 )
-_ZH_KIN: Final = "|".join(map(re.escape, _HAN))
+_ZH_KIN: Final = "|".join(map(re.escape, _CHINESE_WORDS))
 _SUBJECT_ZH: Final = re.compile(
     rf"^(?:那|还有|另外|对了|请问|开学了|哦)?[，,]?(?:给|把|带|陪|帮|为|送)?(?:(?:{_ZH_LEAD}"
     rf"|[他她佢])(?:{_ZH_KIN}|)的?)?{_ZH_LEAD}(?P<of>{_ZH_KIN})"
@@ -201,13 +203,15 @@ _SUBJECT_ZH: Final = re.compile(
 _SUBJECT_EN: Final = re.compile(
     r"^(?:(?:and|but|so|ok|oh|btw|also|actually),? )*(?:(?:me and )?(?:my|our|the|his|her|another|a)(?: (?:new"
     r"|old|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger|late|dear)){0,2} )?"
-    rf"(?P<of>{'|'.join(map(re.escape, _LATIN))})(?=\b|'s\b|s\b)"
+    rf"(?P<of>{'|'.join(map(re.escape, _ENGLISH_WORDS))})(?=\b|'s\b|s\b)"
 )
 # "our drummer told me", 我公公原话: anywhere near the beginning of the clause.
-_NEAR_ZH: Final = re.compile(rf"(?:我|我们|我家|咱|俺)(?:的|家)?(?P<of>{'|'.join(map(re.escape, _HAN))})(?!过敏|毛)")
+_NEAR_ZH: Final = re.compile(
+    rf"(?:我|我们|我家|咱|俺)(?:的|家)?(?P<of>{'|'.join(map(re.escape, _CHINESE_WORDS))})(?!过敏|毛)"
+)
 _NEAR_EN: Final = re.compile(
     r"\b(?:my|our)(?: (?:new|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger)){0,2} "
-    rf"(?P<of>{'|'.join(map(re.escape, _LATIN))})(?=\b|s\b)"
+    rf"(?P<of>{'|'.join(map(re.escape, _ENGLISH_WORDS))})(?=\b|s\b)"
 )
 _NEAR: Final = 40
 _FIRST_PERSON: Final = re.compile(
@@ -239,6 +243,8 @@ _NAME_SUBJECT: Final = re.compile(
     r"|goes|went|lives|works|wants|said|says|told|can't|heads|does|moved|turned|turns|keeps|left|rang|called|texted|loves|hates"
     r"|and I)\b)"
 )
+# "Tom's mum Jean has dementia" is not about Tom.
+_OWNED: Final = re.compile(rf"'s (?:\w+ )?(?:{'|'.join(map(re.escape, _ENGLISH_WORDS))})\b(?: [A-Z][\w'-]+)?")
 _LEAD: Final = re.compile(r"^(?:So|And|But|Well),? ")
 _NO_NAMES: Final = frozenset(
     [
@@ -321,8 +327,8 @@ def relations_like(relation: str) -> list[str]:
 
 def relations_in(folded: str) -> set[str]:
     """The relations that a folded text names anywhere."""
-    return {_BY_WORD[word] for word in _HAN if word in folded} | {
-        _BY_WORD[word] for word in _LATIN if word in folded and re.search(rf"\b{re.escape(word)}s?\b", folded)
+    return {_BY_WORD[word] for word in _CHINESE_WORDS if word in folded} | {
+        _BY_WORD[word] for word in _ENGLISH_WORDS if word in folded and re.search(rf"\b{re.escape(word)}s?\b", folded)
     }
 
 
@@ -355,11 +361,14 @@ def subject_words(text: str) -> str:
         return ""
     match = next((m for pattern in (_SUBJECT_ZH, _SUBJECT_EN) if (m := pattern.search(folded))), None)
     if match is not None:
-        name = re.match(r"(?:,? [A-Z][\w'-]+)+|[阿小老大]?[\u3400-\u9fff]{1,2}(?=，)", text[match.end() :])
+        name = re.match(
+            r"(?:,? [A-Z][\w'-]+)+|(?![姓叫是在有住做当])[阿小老大]?[\u3400-\u9fff]{1,2}(?=，)", text[match.end() :]
+        )
         return (text[: match.end()] + (name[0] if name is not None else "")).strip()
     named = _NAME_SUBJECT.search(text)
     if named is not None and named_subject(text):
-        return _LEAD.sub("", text[: named.end("of")])
+        owned = _OWNED.match(text, named.end("of"))
+        return _LEAD.sub("", text[: named.end("of") if owned is None else owned.end()])
     first = re.match(r"(?:我们?|咱们?|俺|本人)(?:家)?|(?:i'm|im|i've|ive|i|we're|we've|we)\b", folded)
     return text[: first.end()] if first is not None else ""
 

@@ -11,14 +11,13 @@ from typing import Any, Final
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.daily_note import DAY_FORMAT, bounds_of
-from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
+from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import PUBLIC
 from jiyi.tools.answer import Result
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Handler
 
-_DEFAULT_TYPE: Final = "fact"
 _DEFAULT_LIMIT: Final = 10
 _LISTED: Final = 20
 _MAX_LIMIT: Final = 50
@@ -48,7 +47,7 @@ REMEMBER: Final = Tool(
         "memory_type": {
             "type": "string",
             "description": "One word for its kind, such as fact, preference, event, skill.",
-            "default": _DEFAULT_TYPE,
+            "default": FACT_TYPE,
         },
         "strength": {
             "type": "integer",
@@ -191,6 +190,7 @@ class EntryTools:
             kind=self.kind,
             since=since,
             until=until,
+            time_zone=self.zone,
             min_relevance=0.0 if self.tags_only else MIN_RELEVANCE,
             # A memory that says what a hidden message says is not hidden with it.
             duplicates=self.hides is not None,
@@ -265,7 +265,7 @@ class EntryTools:
         if known is not None:
             return Result({"id": known.id, "new": False}, f"This is remembered already (id {known.id[:_SHORT_ID]}).")
         made = await self.memory.runtime.remember(
-            given.get("memory_type", _DEFAULT_TYPE),
+            given.get("memory_type", FACT_TYPE),
             content,
             given.get("reasoning", ""),
             tags,
@@ -297,7 +297,7 @@ class EntryTools:
         if entry is None:
             raise InvalidInputError(f"there is no memory with the id {given['id']!a}; recall and list show the ids")
         changed = await self.memory.update(
-            entry.id, content=given.get("content"), tags=given.get("tags"), scope=self.scope
+            id=entry.id, content=given.get("content"), tags=given.get("tags"), scope=self.scope
         )
         return Result({"id": changed.id, "version": changed.version}, f"Updated (id {changed.id[:_SHORT_ID]}).")
 

@@ -17,7 +17,7 @@ from jiyi.server.app import build_app
 from jiyi.server.audit import AuditLog
 from jiyi.server.gate import GateRules
 from jiyi.server.keys import Keys
-from jiyi.server.sessions import Sessions
+from jiyi.server.logins import Logins
 from jiyi.wiring.keys import open_key_store
 
 ORIGIN = "http://127.0.0.1"
@@ -134,12 +134,12 @@ class Browser:
 class Served:
     """A memory behind the app, its keys, and browsers."""
 
-    def __init__(self, memory: AgentMemory, keys: Keys, app: Any, audit: AuditLog, sessions: Sessions) -> None:
+    def __init__(self, memory: AgentMemory, keys: Keys, app: Any, audit: AuditLog, logins: Logins) -> None:
         self.memory = memory
         self.keys = keys
         self.app = app
         self.audit = audit
-        self.sessions = sessions
+        self.logins = logins
         self.browsers: list[Browser] = []
 
     def browser(self, language: str = "en") -> Browser:
@@ -166,9 +166,9 @@ async def served(folder: Path, *, read_only: bool = False, **rules: Any) -> Asyn
         keys = Keys(open_key_store(memory.settings))
         audit = AuditLog(keys)
         gate = GateRules(**rules)
-        sessions = Sessions(keys, failures=gate.failures)
-        app = build_app(memory, rules=gate, keys=keys, audit=audit, sessions=sessions, read_only=read_only)
-        it = Served(memory, keys, app, audit, sessions)
+        logins = Logins(keys, failures=gate.failures)
+        app = build_app(memory, rules=gate, keys=keys, audit=audit, logins=logins, read_only=read_only)
+        it = Served(memory, keys, app, audit, logins)
         try:
             yield it
         finally:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jiyi.server.console import counts
+from jiyi.server.console import cached_values
 
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "PATIENCE", 60.0)
+    monkeypatch.setattr(cached_values, "MAX_WAIT", 60.0)

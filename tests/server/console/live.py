@@ -18,7 +18,7 @@ from jiyi.server.access import RIGHTS, Access
 from jiyi.server.app import build_app
 from jiyi.server.gate import GateRules
 from jiyi.server.keys import Keys
-from jiyi.server.sessions import Sessions
+from jiyi.server.logins import Logins
 from jiyi.wiring.keys import open_key_store
 from tests.server.console.demo_store import SCOPE, Demo, fill, workspace_in
 from tests.servers.chromium import axe_source, launch_options
@@ -99,7 +99,7 @@ class Live:
         self._windows: dict[tuple[Form, str], Window] = {}
         self.memory: AgentMemory
         self.keys: Keys
-        self.sessions: Sessions
+        self.logins: Logins
         self.browser: Browser
         self.demo: Demo
         self.origin = ""
@@ -136,9 +136,9 @@ class Live:
         self.keys.add("laptop", SCOPE, "read,write,erase")
         self.keys.add("team chat", "group:team", kind="group")
         self.keys.revoke(self.keys.add("old phone", SCOPE)[0].id)
-        self.sessions = Sessions(self.keys, failures=100)
+        self.logins = Logins(self.keys, failures=100)
         rules = GateRules(per_second=100_000.0, burst=100_000)
-        app = build_app(self.memory, rules=rules, keys=self.keys, sessions=self.sessions)
+        app = build_app(self.memory, rules=rules, keys=self.keys, logins=self.logins)
         server = uvicorn.Server(
             uvicorn.Config(
                 app, port=0, log_config=None, access_log=False, ws="none", lifespan="on", timeout_graceful_shutdown=1
@@ -178,7 +178,7 @@ class Live:
         if name not in self._windows:
             window = Window(await (await self.context(form)).new_page(), self.origin)
             window.listen()
-            ticket = self.sessions.ticket(Access(scope, rights))
+            ticket = self.logins.ticket(Access(scope, rights))
             assert await window.open(f"/console/open?ticket={ticket}") == 200
             self._windows[name] = window
         return self._windows[name]

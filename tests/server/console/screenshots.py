@@ -46,9 +46,9 @@ async def take(live: Live, language: str) -> list[Path]:
 
 def main() -> None:
     """All pages in both languages."""
-    from jiyi.server.console import counts
+    from jiyi.server.console import cached_values
 
-    counts.PATIENCE = 60.0  # type: ignore[misc]
+    cached_values.MAX_WAIT = 60.0  # type: ignore[misc]
     for language in ("en", "zh"):
         with tempfile.TemporaryDirectory() as folder, Live(Path(folder), language, time_zone="Asia/Shanghai") as live:
             for place in live.run(take(live, language)):

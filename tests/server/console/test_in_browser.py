@@ -224,7 +224,7 @@ def test_twenty_thousand_points_are_drawn_and_moved_without_a_long_pause(live: L
         context = await live.context(Form("en"))
         window = Window(await context.new_page(), live.origin)
         window.listen()
-        ticket = live.sessions.ticket(Access("alice", frozenset(RIGHTS)))
+        ticket = live.logins.ticket(Access("alice", frozenset(RIGHTS)))
         await window.open(f"/console/open?ticket={ticket}")
         points = [[(n * 7919) % 2000 - 1000, (n * 104_729) % 2000 - 1000, n % 12] for n in range(20_000)]
         many = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jiyi.server.access import RIGHTS, Access
-from jiyi.server.sessions import IDLE_SECONDS, LIFE_SECONDS, Sessions
+from jiyi.server.logins import IDLE_SECONDS, LIFE_SECONDS, Logins
 from tests.server.console.browser import ORIGIN, Parsed, Served, run
 
 
@@ -86,15 +86,15 @@ def test_a_login_ends_with_its_key(tmp_path: Path, end: str) -> None:
 def test_a_login_ends_when_it_is_not_used_and_after_half_a_day(tmp_path: Path) -> None:
     async def scenario(it: Served) -> None:
         now = 0.0
-        sessions = Sessions(it.keys, now=lambda: now)
+        logins = Logins(it.keys, now=lambda: now)
 
         async def enters(session_id: str) -> bool:
             cookie = f"jiyi_session_80={session_id}".encode()
-            return await sessions.access_of({"headers": [(b"cookie", cookie)], "server": ("", 80)}) is not None
+            return await logins.access_of({"headers": [(b"cookie", cookie)], "server": ("", 80)}) is not None
 
         access = Access("alice", frozenset(RIGHTS))
-        idle = sessions.use_ticket(sessions.ticket(access), "here")
-        busy = sessions.use_ticket(sessions.ticket(access), "here")
+        idle = logins.use_ticket(logins.ticket(access), "here")
+        busy = logins.use_ticket(logins.ticket(access), "here")
         assert idle is not None
         assert busy is not None
         while now < LIFE_SECONDS:
@@ -109,7 +109,7 @@ def test_a_login_ends_when_it_is_not_used_and_after_half_a_day(tmp_path: Path) -
 
 def test_the_one_time_link_works_once(tmp_path: Path) -> None:
     async def scenario(it: Served) -> None:
-        ticket = it.sessions.ticket(Access("main", frozenset(RIGHTS)))
+        ticket = it.logins.ticket(Access("main", frozenset(RIGHTS)))
         first, second = it.browser(), it.browser()
         assert str((await first.get(f"/console/open?ticket={ticket}")).url) == f"{ORIGIN}/console"
         assert (await second.get(f"/console/open?ticket={ticket}")).status_code == 403

@@ -18,6 +18,7 @@ from jiyi.apps.cli.renderables import Block, Column, Table, text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError, JiyiError, ModelError
+from jiyi.model.entry import FACT_TYPE
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.text import detect_language
 from jiyi.text.questions import question_share
@@ -220,7 +221,7 @@ class Conversation:
         if self._one_shot:
             return
         budget = turn.budget
-        kept = await self._memory.count(memory_types="fact")
+        kept = await self._memory.count(memory_types=FACT_TYPE)
         used = f"{budget.tokens:,} of {budget.limit - budget.reply:,} tokens"
         await self._say({}, [text(f"[{used} · memories shown: {len(turn.memories)} · facts kept: {kept:,}]", "dim")])
 

@@ -183,8 +183,8 @@ def serve(
         if log_format == "json":
             logging.getLogger("jiyi.server").info("serving %s", address, extra={"facts": {"address": address}})
             return
-        doors = f"MCP at {address}/mcp, REST under {address}/v1, the console at {address}/console"
-        session.output.note(f"serving {address}: {doors}; stop with Ctrl-C")
+        addresses = f"MCP at {address}/mcp, REST under {address}/v1, the console at {address}/console"
+        session.output.note(f"serving {address}: {addresses}; stop with Ctrl-C")
 
     return _serve(session, plan, told, check=check)
 

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,6 +61,7 @@ class SqliteDatabase:
         # There is one writer at a time. One connection for all of them keeps its statements and pages in its caches.
         self._writer: SqliteConnection | None = None
         self._group_thread: int | None = None
+        self._group_written = False
         self._lost: BaseException | None = None
         self._readers = Pool(self._connect_reader, _close, kept=_KEPT_READERS, most=_MAX_READERS, timeout=busy_timeout)
         try:
@@ -116,14 +117,17 @@ class SqliteDatabase:
         self._readers.give_back(connection)
         return rows
 
-    @contextmanager
-    def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[SqliteConnection]:  # noqa: ARG002 - for PostgreSQL
+    def write(
+        self,
+        scopes: Sequence[str] | None = None,  # noqa: ARG002 - for PostgreSQL
+        *,
+        durable: bool = True,  # noqa: ARG002 - for PostgreSQL
+    ) -> AbstractContextManager[SqliteConnection]:
         """One transaction; durable when the block has ended without an error. There is one at a time.
 
-        Inside a group it is a savepoint, durable when the group has ended.
+        Inside a group it is a part of the group's transaction, durable when the group has ended.
         """
-        with self._savepoint() if self._in_group() else self._transaction() as connection:
-            yield connection
+        return self._part_of_group() if self._in_group() else self._transaction()
 
     @contextmanager
     def group(self) -> Iterator[None]:
@@ -133,7 +137,7 @@ class SqliteDatabase:
         was kept.
         """
         with self._transaction():
-            self._group_thread, self._lost = threading.get_ident(), None
+            self._group_thread, self._group_written, self._lost = threading.get_ident(), False, None
             try:
                 yield
             finally:
@@ -163,18 +167,27 @@ class SqliteDatabase:
             self._lock.release()
 
     @contextmanager
-    def _savepoint(self) -> Iterator[SqliteConnection]:
+    def _part_of_group(self) -> Iterator[SqliteConnection]:
         connection = self._group_connection()
         driver = connection.driver
+        # The first write of a group needs no savepoint: nothing is before it that its failure must leave.
+        first, self._group_written = not self._group_written, True
         with self._translated():
-            driver.execute("SAVEPOINT caller")
+            if not first:
+                driver.execute("SAVEPOINT caller")
             try:
                 yield connection
-                driver.execute("RELEASE caller")
+                if not first:
+                    driver.execute("RELEASE caller")
             except BaseException as error:
                 try:
-                    driver.execute("ROLLBACK TO caller")
-                    driver.execute("RELEASE caller")
+                    if first:
+                        driver.rollback()
+                        self._begin(driver)
+                        self._group_written = False
+                    else:
+                        driver.execute("ROLLBACK TO caller")
+                        driver.execute("RELEASE caller")
                 except sqlite3.Error:
                     # After some errors (disk full, I/O) SQLite has already rolled back the whole transaction.
                     self._lost = error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -42,6 +42,13 @@ _CHANGES: Final = (
     "SELECT sequence, operation, entry_id, scope, key, version, changed_at, changed_by FROM memory_changes "
     f"WHERE sequence > :after AND substr(scope, 1, {len(NOTE_SCOPES)}) != :notes {{}}ORDER BY sequence LIMIT :limit"
 )
+_LAST_ERASURE: Final = (
+    "SELECT sequence, changed_at, changed_by FROM memory_changes WHERE sequence > :after AND sequence < :before "
+    "AND scope = :erased AND operation = 'erase' ORDER BY sequence DESC LIMIT 1"
+)
+_FIRST_LINE: Final = "SELECT sequence FROM memory_changes WHERE scope = :scope ORDER BY sequence LIMIT 1"
+_NEVER: Final = 2**62
+_MOST_FIRST_LINES: Final = 1_000
 _BY_PREFIX: Final = (
     f"{SELECT_ENTRY} WHERE id >= :first AND id < :end AND {in_scopes(by_id=True)} AND {ACTIVE} ORDER BY id LIMIT :limit"
 )
@@ -73,6 +80,7 @@ class SqlAdministrationStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._first_lines: OrderedDict[tuple[str, int], int | None] = OrderedDict()
 
     def scopes(self) -> list[ScopeInfo]:
         """Every scope with what it holds, in the order of their names."""
@@ -131,7 +139,41 @@ class SqlAdministrationStore:
             rows = self._database.query(_CHANGES.format(""), params)
         else:
             rows = self._database.query(_CHANGES.format(f"AND {in_scopes(by_id=True)} "), {**params, "scopes": scopes})
-        return list(map(_change_of, rows))
+        found = list(map(_change_of, rows))
+        if scopes is not None and after > 0:
+            # After the others were read: those of a scope that is erased meanwhile lose its name.
+            found += self._erased_scopes(after, scopes, found)
+            found.sort(key=lambda change: change.position)
+        return found[:limit]
+
+    def _erased_scopes(self, after: int, scopes: Sequence[str], told: Sequence[MemoryChange]) -> list[MemoryChange]:
+        """One change for each of these scopes that was erased behind this position: its own lines have no name.
+
+        A scope has no line before its erasure any more. One that never had any may be named too.
+        """
+        params = {"after": after, "erased": ERASED_SCOPE}
+        newest = self._database.query(_LAST_ERASURE, {**params, "before": _NEVER})
+        found = []
+        for scope in dict.fromkeys(scopes) if newest else ():
+            first = self._first_line(scope, newest[0][0])
+            last = newest if first is None else self._database.query(_LAST_ERASURE, {**params, "before": first})
+            if not last or scope == ERASED_SCOPE:
+                continue
+            position, changed_at, changed_by = last[0]
+            if all(change.position != position for change in told):
+                at = clock.of_driver(changed_at)
+                found.append(MemoryChange(position, "erase_scope", "", scope, None, 0, at, changed_by))
+        return found
+
+    def _first_line(self, scope: str, erasure: int) -> int | None:
+        """The first line of a scope: it stays the same until something is erased again."""
+        known = self._first_lines.get((scope, erasure))
+        if known is None:
+            rows = self._database.query(_FIRST_LINE, {"scope": scope})
+            known = self._first_lines[scope, erasure] = rows[0][0] if rows else None
+            while len(self._first_lines) > _MOST_FIRST_LINES:
+                self._first_lines.popitem(last=False)
+        return known
 
     def listen(self) -> ChangeSignal | None:
         """A signal for changes; `None` where the engine sends no notifications and has to be polled."""

@@ -1,7 +1,8 @@
 """An entry and its row: one list of columns, from which everything that knows the columns follows.
 
 The definition of `memory_records`, reading and writing rows, the versioned fields, export, import and copy are derived
-from `COLUMNS`. To add a column: one line here, the field of `MemoryEntry`, and one line in `migrations.MIGRATIONS`.
+from `COLUMNS`. To add a column: one line here, the field of `MemoryEntry`, one line in `migrations.MIGRATIONS`,
+and `versions.NEWEST` rises by one.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
 from jiyi.backends.records.sql import Connection
 from jiyi.errors import InvalidInputError, VersionConflictError
 from jiyi.model import clock
-from jiyi.model.entry import DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, MemoryEntry
+from jiyi.model.entry import DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
 
 BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' IN :scopes"
@@ -53,9 +53,10 @@ def update(
     actor: str,
     *,
     if_version: int | None = None,
+    by_id: bool = False,
 ) -> MemoryEntry | None:
     """A new version of the entry with this key, or else this id; `None` when the scope has none."""
-    row = connection.row(BY_KEY, {"scope": scope, "key": key_or_id})
+    row = None if by_id else connection.row(BY_KEY, {"scope": scope, "key": key_or_id})
     if row is None:
         row = connection.row(BY_ID, {"id": key_or_id, "scopes": [scope]})
     now = clock.utc_now()
@@ -88,7 +89,7 @@ def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: boo
             said = entry_of(row)
             if said.memory_type == MESSAGE_TYPE and said.scope == entry.scope:
                 writes.remove_entry(connection, said, actor, operation)
-    if entry.summarized_by is not None or entry.memory_type == "reflection":
+    if entry.summarized_by is not None or entry.memory_type == REFLECTION_TYPE:
         # What was made of the entry is deleted with it.
         from jiyi.backends.records.longterm import unlink
 

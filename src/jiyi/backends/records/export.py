@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from jiyi.backends.records import chat_export
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
@@ -24,8 +24,7 @@ from jiyi.errors import ImportFormatError
 from jiyi.model import clock
 from jiyi.model.note import NOTE_SCOPES
 from jiyi.ports import ImportCounts
-
-FORMAT: Final = 1
+from jiyi.ports.records import EXPORT_FORMAT
 
 
 class DryRunError(Exception):
@@ -43,7 +42,7 @@ def export_rows(connection: Connection, scope: str | None) -> Iterator[dict[str,
     """
     yield {
         "kind": "jiyi-export",
-        "format": FORMAT,
+        "format": EXPORT_FORMAT,
         "exported_at": clock.to_text(clock.utc_now()),
         "scope": scope,
     }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.kept_matches import KeptMatches
-from jiyi.backends.records.sampled_matches import SampledMatches
 from jiyi.backends.records.sql import Database
 from jiyi.model.filters import Filters
+
+if TYPE_CHECKING:
+    from jiyi.backends.records.sampled_matches import SampledMatches
 
 
 class FilteredIds:
@@ -17,7 +20,7 @@ class FilteredIds:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._kept = KeptMatches(database)
-        self._sampled = SampledMatches(database) if database.dialect == "postgresql" else None
+        self._sampled = _sampled_matches(database) if database.dialect == "postgresql" else None
         self._checked: tuple[Filters, dict[str, bool]] | None = None
         """The ids that one recall has had checked by the same filters: its sources propose many of them twice."""
 
@@ -78,3 +81,10 @@ class FilteredIds:
         condition, params = where(filters, self._database.dialect)
         sql = f"SELECT id FROM memory_records WHERE {condition}"
         return [row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)]
+
+
+def _sampled_matches(database: Database) -> SampledMatches:
+    # Imported here: SQLite does without, and a short command would load it for nothing.
+    from jiyi.backends.records.sampled_matches import SampledMatches
+
+    return SampledMatches(database)

@@ -16,7 +16,7 @@ from jiyi.backends.records.schema import ACTIVE, INACTIVE, memory_records
 from jiyi.backends.records.sql import Connection, Database, Row, chunks, moment, skip_scan
 from jiyi.backends.records.writes import insert_and_log, remember_messages, remove_entry
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, Fading, FadingPlace
@@ -279,7 +279,7 @@ class SqlLongtermStore:
             if forgotten:
                 _write_versions(connection, forgotten, actor, "update")
                 for before, _ in forgotten:
-                    if before.memory_type == "reflection":
+                    if before.memory_type == REFLECTION_TYPE:
                         _release(connection, before, actor, now)
         return len(forgotten)
 

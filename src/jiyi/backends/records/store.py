@@ -84,13 +84,20 @@ class SqlRecordStore(FilteredIds):
             return writes.put_drafts(connection, drafts, actor)
 
     def update(
-        self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str, if_version: int | None = None
+        self,
+        scope: str,
+        key_or_id: str,
+        changes: Mapping[str, Any],
+        *,
+        actor: str,
+        if_version: int | None = None,
+        by_id: bool = False,
     ) -> MemoryEntry | None:
         """A new version of the entry with this key, or else this id, with these fields changed."""
         from jiyi.backends.records import entries
 
         with self._database.write((scope,)) as connection:
-            return entries.update(connection, scope, key_or_id, changes, actor, if_version=if_version)
+            return entries.update(connection, scope, key_or_id, changes, actor, if_version=if_version, by_id=by_id)
 
     def forget(
         self,

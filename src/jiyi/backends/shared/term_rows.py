@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jiyi.model import clock
 from jiyi.model.bm25 import LENGTH_FLOOR
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow
 from jiyi.text import question_share
 from jiyi.text.term_ids import term_id
@@ -56,7 +56,7 @@ def analyse(analyzer: Analyzer, entry: MemoryEntry) -> Analysed:
     """The terms of an entry: of its searched text, of its key and tags, and of the attributes that it states."""
     entry = analyzer.searched.entry(entry)
     labels = [word for label in entry.labels for word in analyzer.analyze(label).words]
-    if entry.role != "assistant" and entry.memory_type != "reflection":
+    if entry.role != "assistant" and entry.memory_type != REFLECTION_TYPE:
         # Its patterns take 20 ms to load: a short command that indexes nothing does without.
         from jiyi.text.stated_attributes import stated_attributes
 

@@ -12,8 +12,8 @@ from jiyi.server.access import ADMIN, READ, RIGHTS, WRITE
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Visit
 from jiyi.server.keys import Keys
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 ADDRESS: Final = f"{CONSOLE}/keys"
 _LINES: Final = 50

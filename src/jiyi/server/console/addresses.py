@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from jiyi.model.entry import NOTE_TYPE
+from jiyi.model.entry import NOTE_TYPE, REFLECTION_TYPE
 from jiyi.model.note import note_place
 from jiyi.server.console.visit import local_address
-from jiyi.server.sessions import CONSOLE
+from jiyi.server.logins import CONSOLE
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
@@ -55,7 +55,7 @@ def of_entry(found: MemoryEntry) -> str:
 def of_reference(text: str, found: MemoryEntry) -> str:
     """Where a reference of an entry's source leads: a message, a line of a note or another entry; empty if nowhere."""
     if _ID.fullmatch(text):
-        if found.conversation_id is not None and found.memory_type != "reflection":
+        if found.conversation_id is not None and found.memory_type != REFLECTION_TYPE:
             return message(found.conversation_id, text)
         return entry(text)
     lines = _NOTE_LINES.fullmatch(text)

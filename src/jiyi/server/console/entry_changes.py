@@ -17,8 +17,8 @@ from jiyi.server.console.differences import differences
 from jiyi.server.console.entries import Found, find
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Fields, Visit
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 
 async def show_edit(visit: Visit) -> Response:
@@ -34,7 +34,9 @@ async def edit(visit: Visit) -> Response:
     try:
         changes, cleared = _changes(entry, form)
         if changes or cleared:
-            await visit.memory.update(entry.id, scope=visit.scope, if_version=_version(form), clear=cleared, **changes)
+            await visit.memory.update(
+                id=entry.id, scope=visit.scope, if_version=_version(form), clear=cleared, **changes
+            )
     except VersionConflictError:
         return _form(visit, await _own(visit), given, conflict=True, status=412)
     except InvalidInputError as error:

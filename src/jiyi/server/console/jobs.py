@@ -10,8 +10,8 @@ from jiyi.errors import InvalidInputError
 from jiyi.model.job import JOB_STATES
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Visit
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 _SHOWN: Final = 200
 _BY_DEFAULT: Final = ("dead", "running", "queued")

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Visit
 from jiyi.server.gate import is_console
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 
 async def show_login(visit: Visit) -> Response:
@@ -23,7 +23,7 @@ async def show_login(visit: Visit) -> Response:
 async def log_in(visit: Visit) -> Response:
     """Begin a session with a key."""
     _check_failures(visit)
-    begun = await visit.console.sessions.log_in(visit.form("key"), visit.address)
+    begun = await visit.console.logins.log_in(visit.form("key"), visit.address)
     if begun is None:
         return visit.page("login.html", 403, next=visit.form("next"), problem="login.wrong_key")
     visit.log_in(*begun)
@@ -33,7 +33,7 @@ async def log_in(visit: Visit) -> Response:
 async def use_link(visit: Visit) -> Response:
     """Begin a session with a one-time link."""
     _check_failures(visit)
-    begun = visit.console.sessions.use_ticket(visit.query("ticket"), visit.address)
+    begun = visit.console.logins.use_ticket(visit.query("ticket"), visit.address)
     if begun is None:
         return visit.page("login.html", 403, next="", problem="login.used_link")
     visit.log_in(*begun)
@@ -42,12 +42,12 @@ async def use_link(visit: Visit) -> Response:
 
 async def log_out(visit: Visit) -> Response:
     """End the session."""
-    visit.console.sessions.log_out(visit.cookie)
+    visit.console.logins.log_out(visit.cookie)
     return visit.go(f"{CONSOLE}/login", "logged_out")
 
 
 def _check_failures(visit: Visit) -> None:
-    wait = visit.console.sessions.must_wait(visit.address)
+    wait = visit.console.logins.must_wait(visit.address)
     if wait:
         raise ProblemError(429, "too_many_failures", "too many wrong keys", {"Retry-After": str(int(wait) + 1)})
 

@@ -9,11 +9,12 @@ from starlette.responses import Response
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.domain import DOMAINS
+from jiyi.model.entry import REFLECTION_TYPE
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Visit
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 if TYPE_CHECKING:
     from jiyi.longterm.conflicts import Winner
@@ -89,7 +90,7 @@ async def show_reflections(visit: Visit) -> Response:
 
 async def _reflections(visit: Visit, cursor: str) -> tuple[list[tuple[MemoryEntry, list[MemoryEntry]]], str | None]:
     page = await visit.memory.list(
-        scope=visit.scope, domains=DOMAINS, memory_types="reflection", limit=_REFLECTIONS, cursor=cursor or None
+        scope=visit.scope, domains=DOMAINS, memory_types=REFLECTION_TYPE, limit=_REFLECTIONS, cursor=cursor or None
     )
     facts = await asyncio.gather(*(_facts(visit, each) for each in page))
     return list(zip(page, facts, strict=True)), page.next_cursor

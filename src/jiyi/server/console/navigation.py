@@ -24,7 +24,7 @@ from jiyi.server.console import (
 )
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
-from jiyi.server.sessions import CONSOLE
+from jiyi.server.logins import CONSOLE
 
 PAGES: Final[tuple[Page, ...]] = (
     *login.PAGES,

@@ -15,8 +15,8 @@ from jiyi.model.note import LineAttribution, NoteText
 from jiyi.server.console.addresses import conversation, note_file
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Visit
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 ADDRESS: Final = f"{CONSOLE}/notes"
 _MAX_LINES: Final = 5_000

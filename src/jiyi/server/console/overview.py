@@ -101,7 +101,7 @@ async def recent_changes(visit: Visit) -> list[MemoryChange]:
     for _ in range(_LOOKS):
         start = max(0, end - _LOOK_BACK)
         some = await visit.memory.changes(after=start, scopes=visit.scope, limit=_LOOK_BACK)
-        found += reversed([change for change in some if change.position <= end])
+        found += reversed([change for change in some if change.entry_id and change.position <= end])
         if len(found) >= _RECENT or start == 0:
             break
         end = start
@@ -131,12 +131,12 @@ async def _changed(visit: Visit, position: int) -> AsyncIterator[str]:
     visit.console.streams += 1
     loop = asyncio.get_running_loop()
     begun = told = loop.time()
-    logged_in = visit.cookie in visit.console.sessions
+    logged_in = visit.cookie in visit.console.logins
     try:
         yield "retry: 5000\n\n"
         while loop.time() - begun < _STREAM_SECONDS and not await visit.request.is_disconnected():
             # The login may have ended meanwhile.
-            if logged_in and await visit.console.sessions.access_of(visit.request.scope, touch=False) is None:
+            if logged_in and await visit.console.logins.access_of(visit.request.scope, touch=False) is None:
                 return
             try:
                 found = await visit.memory.changes(after=position, scopes=visit.scope, limit=1_000)

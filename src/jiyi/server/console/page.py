@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from jiyi.server.access import READ, WRITE
 from jiyi.server.console.visit import Visit
-from jiyi.server.sessions import CONSOLE
+from jiyi.server.logins import CONSOLE
 
 Answer: TypeAlias = Callable[[Visit], Awaitable[Response]]
 GET: Final = "GET"

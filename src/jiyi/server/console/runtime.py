@@ -9,8 +9,8 @@ from starlette.responses import Response
 from jiyi.errors import InvalidInputError
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Visit, local_address
+from jiyi.server.logins import CONSOLE
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 _TAGS: Final = 100
 _SHOWN: Final = 20

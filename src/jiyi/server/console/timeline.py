@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.domain import DOMAINS
+from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, REFLECTION_TYPE
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 STEPS: Final = {"month": 24, "week": 26, "day": 31}
 """How many periods are shown at once."""
 FINER: Final = {"month": "week", "week": "day"}
-ROOMS: Final = ("fact", "reflection", "message")
+ROOMS: Final = (FACT_TYPE, REFLECTION_TYPE, MESSAGE_TYPE)
 _PER_PAGE: Final = 50
 _FIRST: Final = date(1, 2, 1)
 _LAST: Final = date(9998, 11, 30)

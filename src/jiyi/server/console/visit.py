@@ -15,12 +15,12 @@ from jiyi.errors import InvalidInputError
 from jiyi.server.access import Access
 from jiyi.server.console.texts import LANGUAGES, Texts, texts_for
 from jiyi.server.gate import ACCESS
+from jiyi.server.logins import CONSOLE, cookie_name, cookie_of, cookies_of, new_id
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE, cookie_name, cookie_of, cookies_of, new_id
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
-    from jiyi.server.console.door import Console
+    from jiyi.server.console.app import Console
 
 LANGUAGE_COOKIE = "jiyi_language"
 _MAX_FIELDS = 500
@@ -153,7 +153,7 @@ class Visit:
 
     def log_in(self, session_id: str, access: Access) -> None:
         """From now on the browser has this session. The access log names the key."""
-        self.console.sessions.log_out(self.cookie)
+        self.console.logins.log_out(self.cookie)
         self.cookie, self.set_cookie = session_id, True
         self.request.scope[ACCESS] = access
 

@@ -141,7 +141,7 @@ class ChangeEvents:
     async def _watch(self, feed: _Feed, position: int) -> None:
         try:
             async for change in self._memory.watch(after=position, scopes=feed.access.scope):
-                for uri in (ENTRY + change.entry_id, RECENT):
+                for uri in (ENTRY + change.entry_id, RECENT) if change.entry_id else (RECENT,):
                     await feed.updated(uri)
         except JiyiError as error:
             # The next listener starts the watcher again.

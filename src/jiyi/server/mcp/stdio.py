@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp.server.stdio import stdio_server
 
 from jiyi.server.access import READ, WRITE, Access
-from jiyi.server.mcp.door import McpDoor
+from jiyi.server.mcp.endpoint import McpEndpoint
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
@@ -23,11 +23,11 @@ async def serve_stdio(memory: AgentMemory, *, read_only: bool = False, kind: str
     """Serve until the client closes its end, or is gone. Only the protocol is written to standard output."""
     rights = frozenset({READ} if read_only else {READ, WRITE})
     access = Access(memory.settings.scope, rights, kind)
-    door = McpDoor(memory, lambda _context: access, read_only=read_only)
+    endpoint = McpEndpoint(memory, lambda _context: access, read_only=read_only)
     async with stdio_server() as (reading, writing):
         with contextlib.redirect_stdout(sys.stderr):
             serving = asyncio.ensure_future(
-                door.server.run(reading, writing, door.server.create_initialization_options())
+                endpoint.server.run(reading, writing, endpoint.server.create_initialization_options())
             )
             orphaned = asyncio.ensure_future(_parent_gone())
             try:
@@ -35,17 +35,17 @@ async def serve_stdio(memory: AgentMemory, *, read_only: bool = False, kind: str
                 if serving.done():
                     serving.result()
                 else:
-                    await _leave(memory, door)
+                    await _leave(memory, endpoint)
             finally:
                 for task in (serving, orphaned):
                     task.cancel()
                 await asyncio.gather(serving, orphaned, return_exceptions=True)
-                await door.changes.close()
+                await endpoint.changes.close()
 
 
-async def _leave(memory: AgentMemory, door: McpDoor) -> None:
+async def _leave(memory: AgentMemory, endpoint: McpEndpoint) -> None:
     """End the process. A thread waits for the next line of the client, and nothing can wake it."""
-    await door.changes.close()
+    await endpoint.changes.close()
     await memory.close()
     sys.stderr.flush()
     os._exit(0)

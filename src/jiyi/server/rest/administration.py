@@ -10,9 +10,8 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from jiyi.memory import AgentMemory
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import answers as told
-from jiyi.server.rest import room_answers as rooms
-from jiyi.server.rest.answers import EVENTS, answer, answers
+from jiyi.server.rest import responses, room_responses
+from jiyi.server.rest.bodies import Maintenance
 from jiyi.server.rest.dependencies import (
     Accept,
     Administrator,
@@ -24,17 +23,17 @@ from jiyi.server.rest.dependencies import (
     check_erase,
 )
 from jiyi.server.rest.events import EventStream, event, wants_events
-from jiyi.server.rest.values import Maintenance
+from jiyi.server.rest.responses import EVENTS, answer, answers
 
 router = APIRouter(prefix="/v1", tags=["administration"])
 
 _MAX_WAIT: Final = 60.0
 _POLL: Final = 0.25
-_CHANGES = answers(rooms.ChangesAnswer, 200, "Changes; as events with `Accept: text/event-stream`")
+_CHANGES = answers(room_responses.ChangesAnswer, 200, "Changes; as events with `Accept: text/event-stream`")
 _CHANGES["responses"][200]["content"] = EVENTS["content"]
 
 
-@router.get("/access", operation_id="getAccess", **answers(told.AccessAnswer))
+@router.get("/access", operation_id="getAccess", **answers(responses.AccessAnswer))
 async def get_access(request: Request, access: Reader) -> Response:
     """The scope and the rights of the key."""
     return answer(
@@ -86,7 +85,7 @@ async def _events(memory: AgentMemory, scope: str, position: int) -> AsyncGenera
 # --- jobs -----------------------------------------------------------------------------------------------------------
 
 
-@router.get("/jobs", operation_id="listJobs", **answers(rooms.JobsAnswer))
+@router.get("/jobs", operation_id="listJobs", **answers(room_responses.JobsAnswer))
 async def list_jobs(
     memory: Memory,
     access: Reader,
@@ -99,7 +98,7 @@ async def list_jobs(
     return answer({"jobs": [job.to_dict() for job in jobs]})
 
 
-@router.post("/jobs/{job_id}/retry", operation_id="retryJob", **answers(rooms.RetriedAnswer))
+@router.post("/jobs/{job_id}/retry", operation_id="retryJob", **answers(room_responses.RetriedAnswer))
 async def retry_job(memory: Memory, access: Writer, job_id: str) -> Response:
     """Queue a dead job of the scope again."""
     if not await memory.retry_job(job_id, scope=access.scope):
@@ -110,28 +109,28 @@ async def retry_job(memory: Memory, access: Writer, job_id: str) -> Response:
 # --- for administrators ---------------------------------------------------------------------------------------------
 
 
-@router.get("/scopes", operation_id="listScopes", **answers(rooms.ScopesAnswer))
+@router.get("/scopes", operation_id="listScopes", **answers(room_responses.ScopesAnswer))
 async def list_scopes(memory: Memory, access: Administrator) -> Response:
     """Every scope of the store, with what it holds. For administrators."""
     del access
     return answer({"scopes": [info.to_dict() for info in await memory.scopes()]})
 
 
-@router.delete("/scopes/{scope}", operation_id="forgetScope", **answers(rooms.ScopeReceiptAnswer))
+@router.delete("/scopes/{scope}", operation_id="forgetScope", **answers(room_responses.ScopeReceiptAnswer))
 async def forget_scope(memory: Memory, access: Administrator, scope: str) -> Response:
     """Erase a scope from every room, index, job and history; returns a receipt. For administrators who may erase."""
     check_erase(access)
     return answer((await memory.forget_scope(scope)).to_dict())
 
 
-@router.get("/doctor", operation_id="diagnose", **answers(rooms.ReportAnswer))
+@router.get("/doctor", operation_id="diagnose", **answers(room_responses.ReportAnswer))
 async def diagnose(memory: Memory, access: Administrator) -> Response:
     """Versions, sizes, and what to do about what is wrong. For administrators."""
     del access
     return answer(_plain(await memory.doctor()))
 
 
-@router.post("/maintenance", operation_id="maintain", **answers(rooms.ReportAnswer))
+@router.post("/maintenance", operation_id="maintain", **answers(room_responses.ReportAnswer))
 async def maintain(memory: Memory, access: Administrator, body: Maintenance) -> Response:
     """The regular maintenance of every scope. For administrators."""
     del access

@@ -11,16 +11,16 @@ from fastapi import APIRouter, Query, Response
 from jiyi.chat import Compaction
 from jiyi.model.chat import StoredMessage
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import answers as told
-from jiyi.server.rest.answers import answer, answers
+from jiyi.server.rest import responses
+from jiyi.server.rest.bodies import CandidateChoice, Messages
 from jiyi.server.rest.dependencies import Cursor, Eraser, Memory, PageLimit, Reader, Writer
 from jiyi.server.rest.idempotency import IdempotencyKey, once
-from jiyi.server.rest.values import CandidateChoice, Messages
+from jiyi.server.rest.responses import answer, answers
 
 router = APIRouter(prefix="/v1", tags=["conversations"])
 
 
-@router.get("/conversations", operation_id="listConversations", **answers(told.ConversationsAnswer))
+@router.get("/conversations", operation_id="listConversations", **answers(responses.ConversationsAnswer))
 async def list_conversations(
     memory: Memory, access: Reader, *, limit: PageLimit = 1_000, cursor: Cursor = None
 ) -> Response:
@@ -33,7 +33,7 @@ async def list_conversations(
     return answer({"conversations": found[:limit], "next_cursor": found[limit - 1] if len(found) > limit else None})
 
 
-@router.delete("/conversations/{session_id}", operation_id="forgetConversation", **answers(told.ErasedAnswer))
+@router.delete("/conversations/{session_id}", operation_id="forgetConversation", **answers(responses.ErasedAnswer))
 async def forget_conversation(memory: Memory, access: Eraser, session_id: str, *, facts: bool = False) -> Response:
     """Delete a conversation for good: messages, summaries, candidates.
 
@@ -42,7 +42,7 @@ async def forget_conversation(memory: Memory, access: Eraser, session_id: str, *
     return answer({"receipt": asdict(await memory.forget_session(session_id, scope=access.scope, facts=facts))})
 
 
-@router.get("/conversations/{session_id}/messages", operation_id="getMessages", **answers(told.MessagesAnswer))
+@router.get("/conversations/{session_id}/messages", operation_id="getMessages", **answers(responses.MessagesAnswer))
 async def get_messages(
     memory: Memory,
     access: Reader,
@@ -64,7 +64,7 @@ def _message(stored: StoredMessage) -> dict[str, Any]:
     return stored.message.to_dict()
 
 
-@router.post("/conversations/{session_id}/messages", operation_id="putMessages", **answers(told.IdsAnswer, 201))
+@router.post("/conversations/{session_id}/messages", operation_id="putMessages", **answers(responses.IdsAnswer, 201))
 async def put_messages(
     memory: Memory, access: Writer, session_id: str, body: Messages, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -80,14 +80,14 @@ async def put_messages(
     return await once(access, idempotency_key, body, do, again, about=session_id)
 
 
-@router.put("/conversations/{session_id}/messages", operation_id="saveMessages", **answers(told.SessionAnswer))
+@router.put("/conversations/{session_id}/messages", operation_id="saveMessages", **answers(responses.SessionAnswer))
 async def save_messages(memory: Memory, access: Writer, session_id: str, body: Messages) -> Response:
     """Make these messages the record of the conversation; what was there before is replaced."""
     saved = await memory.save_conversation_history(session_id, body.messages, scope=access.scope)
     return answer({"session_id": saved})
 
 
-@router.get("/conversations/{session_id}/window", operation_id="getWindow", **answers(told.WindowAnswer))
+@router.get("/conversations/{session_id}/window", operation_id="getWindow", **answers(responses.WindowAnswer))
 async def get_window(
     memory: Memory,
     access: Reader,
@@ -110,7 +110,9 @@ async def get_window(
     )
 
 
-@router.get("/conversations/{session_id}/status", operation_id="getConversationStatus", **answers(told.StatusAnswer))
+@router.get(
+    "/conversations/{session_id}/status", operation_id="getConversationStatus", **answers(responses.StatusAnswer)
+)
 async def get_status(memory: Memory, access: Reader, session_id: str) -> Response:
     """The state of a conversation: tokens, the summary in force, the last trouble."""
     status = await memory.chat(session_id, scope=access.scope).status()
@@ -130,20 +132,22 @@ async def get_status(memory: Memory, access: Reader, session_id: str) -> Respons
 
 
 @router.post(
-    "/conversations/{session_id}/compact", operation_id="compactConversation", **answers(told.CompactionAnswer)
+    "/conversations/{session_id}/compact", operation_id="compactConversation", **answers(responses.CompactionAnswer)
 )
 async def compact(memory: Memory, access: Writer, session_id: str) -> Response:
     """Move the older half of the window under a summary now."""
     return answer(_compaction(await memory.chat(session_id, scope=access.scope).compact()))
 
 
-@router.post("/conversations/{session_id}/flush", operation_id="flushConversation", **answers(told.CompactionAnswer))
+@router.post(
+    "/conversations/{session_id}/flush", operation_id="flushConversation", **answers(responses.CompactionAnswer)
+)
 async def flush(memory: Memory, access: Writer, session_id: str) -> Response:
     """Search what was said for what is worth keeping, at the end of a session."""
     return answer(_compaction(await memory.chat(session_id, scope=access.scope).flush()))
 
 
-@router.post("/conversations/{session_id}/reset", operation_id="resetConversation", **answers(told.EpochAnswer))
+@router.post("/conversations/{session_id}/reset", operation_id="resetConversation", **answers(responses.EpochAnswer))
 async def reset(memory: Memory, access: Writer, session_id: str, *, flush: bool = True) -> Response:
     """Begin the conversation anew; what was said is searched for candidates first."""
     return answer({"epoch": await memory.chat(session_id, scope=access.scope).reset(flush=flush)})
@@ -159,7 +163,7 @@ def _compaction(done: Compaction) -> dict[str, Any]:
     }
 
 
-@router.get("/candidates", operation_id="listCandidates", **answers(told.CandidatesAnswer))
+@router.get("/candidates", operation_id="listCandidates", **answers(responses.CandidatesAnswer))
 async def list_candidates(
     memory: Memory,
     access: Reader,
@@ -174,7 +178,7 @@ async def list_candidates(
     return answer({"candidates": [each.to_dict() for each in found]})
 
 
-@router.post("/candidates/{candidate_id}", operation_id="settleCandidate", **answers(told.SettledAnswer))
+@router.post("/candidates/{candidate_id}", operation_id="settleCandidate", **answers(responses.SettledAnswer))
 async def settle_candidate(memory: Memory, access: Writer, candidate_id: str, body: CandidateChoice) -> Response:
     """Take or reject a candidate; only one of several callers settles it."""
     settle = memory.take_candidate if body.choice == "take" else memory.reject_candidate

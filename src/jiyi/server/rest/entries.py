@@ -14,8 +14,8 @@ from jiyi.memory import AgentMemory
 from jiyi.model.entry import MemoryEntry
 from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import answers as told
-from jiyi.server.rest.answers import answer, answers
+from jiyi.server.rest import responses
+from jiyi.server.rest.bodies import ChangedEntry, ManyForgotten, NewEntries, NewEntry, Question, Time
 from jiyi.server.rest.dependencies import (
     Accept,
     Cursor,
@@ -29,7 +29,7 @@ from jiyi.server.rest.dependencies import (
 )
 from jiyi.server.rest.events import EventStream, wants_events, with_progress
 from jiyi.server.rest.idempotency import IdempotencyKey, once
-from jiyi.server.rest.values import ChangedEntry, ManyForgotten, NewEntries, NewEntry, Question, Time
+from jiyi.server.rest.responses import answer, answers
 from jiyi.server.rest.versions import changed_meanwhile, tag_of, version_meant
 
 router = APIRouter(prefix="/v1", tags=["entries"])
@@ -68,7 +68,7 @@ Conditions = Annotated[dict[str, Any], Depends(_conditions)]
 
 
 # The first route: a path is compared with one after the other, and this one is asked most.
-@router.post("/recall", operation_id="recall", **answers(told.HitsAnswer))
+@router.post("/recall", operation_id="recall", **answers(responses.HitsAnswer))
 async def recall(memory: Memory, access: Reader, streams: OpenStreams, body: Question, accept: Accept = "") -> Response:
     """The entries that answer best, each with its score part by part; with events, progress while it takes long."""
     asked = body.model_dump()
@@ -83,7 +83,7 @@ async def recall(memory: Memory, access: Reader, streams: OpenStreams, body: Que
     return answer(await found())
 
 
-@router.post("/entries", operation_id="storeEntry", **answers(told.EntryAnswer, 201, "Stored"))
+@router.post("/entries", operation_id="storeEntry", **answers(responses.EntryAnswer, 201, "Stored"))
 async def store_entry(
     memory: Memory, access: Writer, body: NewEntry, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -102,7 +102,7 @@ async def store_entry(
     return await once(access, idempotency_key, body, do, again)
 
 
-@router.post("/entries/batch", operation_id="storeEntries", **answers(told.IdsAnswer, 201, "Stored"))
+@router.post("/entries/batch", operation_id="storeEntries", **answers(responses.IdsAnswer, 201, "Stored"))
 async def store_entries(
     memory: Memory, access: Writer, body: NewEntries, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -118,7 +118,7 @@ async def store_entries(
     return await once(access, idempotency_key, body, do, again)
 
 
-@router.get("/entries", operation_id="listEntries", **answers(told.EntriesAnswer))
+@router.get("/entries", operation_id="listEntries", **answers(responses.EntriesAnswer))
 async def list_entries(
     memory: Memory,
     access: Reader,
@@ -136,13 +136,13 @@ async def list_entries(
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
-@router.get("/entries/count", operation_id="countEntries", **answers(told.CountAnswer))
+@router.get("/entries/count", operation_id="countEntries", **answers(responses.CountAnswer))
 async def count_entries(memory: Memory, access: Reader, conditions: Conditions) -> Response:
     """How many entries the key sees, of those that meet the conditions."""
     return answer({"count": await memory.count(scope=access.scope, **conditions)})
 
 
-@router.post("/entries/forget", operation_id="forgetEntries", **answers(told.ManyForgottenAnswer))
+@router.post("/entries/forget", operation_id="forgetEntries", **answers(responses.ManyForgottenAnswer))
 async def forget_entries(memory: Memory, access: Writer, body: ManyForgotten) -> Response:
     """Forget the entries of the scope that meet all conditions, at least one; public ones stay. Returns a receipt."""
     if body.erase:
@@ -150,7 +150,7 @@ async def forget_entries(memory: Memory, access: Writer, body: ManyForgotten) ->
     return answer(asdict(await memory.forget_many(scope=access.scope, **body.given())))
 
 
-@router.get("/entries/by-key", operation_id="getEntryByKey", **answers(told.EntryAnswer))
+@router.get("/entries/by-key", operation_id="getEntryByKey", **answers(responses.EntryAnswer))
 async def get_entry_by_key(memory: Memory, access: Reader, key: Annotated[str, Query(min_length=1)]) -> Response:
     """The entry with this key."""
     entry = await memory.get(key, scope=access.scope)
@@ -159,7 +159,7 @@ async def get_entry_by_key(memory: Memory, access: Reader, key: Annotated[str, Q
     return _shown(entry)
 
 
-@router.get("/entries/{entry_id}", operation_id="getEntry", **answers(told.EntryAnswer))
+@router.get("/entries/{entry_id}", operation_id="getEntry", **answers(responses.EntryAnswer))
 async def get_entry(
     memory: Memory, access: Reader, entry_id: str, if_none_match: Annotated[str | None, Header(max_length=200)] = None
 ) -> Response:
@@ -170,7 +170,7 @@ async def get_entry(
     return _shown(entry)
 
 
-@router.patch("/entries/{entry_id}", operation_id="updateEntry", **answers(told.EntryAnswer))
+@router.patch("/entries/{entry_id}", operation_id="updateEntry", **answers(responses.EntryAnswer))
 async def update_entry(
     memory: Memory, access: Writer, entry_id: str, body: ChangedEntry, if_match: IfMatch = None
 ) -> Response:
@@ -181,14 +181,14 @@ async def update_entry(
         raise InvalidInputError("the body has no field to change")
     try:
         changed = await memory.update(
-            entry.id, scope=access.scope, if_version=version_meant(entry.version, if_match), **changes
+            id=entry.id, scope=access.scope, if_version=version_meant(entry.version, if_match), **changes
         )
     except VersionConflictError as error:
         raise changed_meanwhile(error) from None
     return _shown(changed)
 
 
-@router.delete("/entries/{entry_id}", operation_id="forgetEntry", **answers(told.ForgottenAnswer))
+@router.delete("/entries/{entry_id}", operation_id="forgetEntry", **answers(responses.ForgottenAnswer))
 async def forget_entry(
     memory: Memory, access: Writer, entry_id: str, *, erase: bool = False, if_match: IfMatch = None
 ) -> Response:
@@ -205,7 +205,7 @@ async def forget_entry(
     return answer({"forgotten": gone, "erased": erase})
 
 
-@router.get("/entries/{entry_id}/history", operation_id="getEntryHistory", **answers(told.VersionsAnswer))
+@router.get("/entries/{entry_id}/history", operation_id="getEntryHistory", **answers(responses.VersionsAnswer))
 async def entry_history(memory: Memory, access: Reader, entry_id: str) -> Response:
     """All versions of an entry, oldest first."""
     versions = await memory.history(id=entry_id, scope=access.scope)
@@ -214,7 +214,7 @@ async def entry_history(memory: Memory, access: Reader, entry_id: str) -> Respon
     return answer({"versions": [version.to_dict() for version in versions]})
 
 
-@router.get("/namespaces", operation_id="listNamespaces", **answers(told.NamespacesAnswer))
+@router.get("/namespaces", operation_id="listNamespaces", **answers(responses.NamespacesAnswer))
 async def list_namespaces(
     memory: Memory,
     access: Reader,

@@ -53,9 +53,9 @@ async def once(
             raise ProblemError(
                 409, "idempotency_key_reused", "this Idempotency-Key was used for another request; take a new one"
             ) from None
-        told = await again(repeated.ids)
-        told.headers[REPLAYED] = "true"
-        return told
+        response = await again(repeated.ids)
+        response.headers[REPLAYED] = "true"
+        return response
 
 
 def _digest(*parts: str) -> str:

@@ -7,13 +7,10 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
+from jiyi.model.entry import FACT_TYPE, REFLECTION_TYPE
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import answers as told
-from jiyi.server.rest import room_answers as rooms
-from jiyi.server.rest.answers import answer, answers
-from jiyi.server.rest.dependencies import Cursor, Memory, PageLimit, Reader, Writer
-from jiyi.server.rest.idempotency import IdempotencyKey, once
-from jiyi.server.rest.values import (
+from jiyi.server.rest import responses, room_responses
+from jiyi.server.rest.bodies import (
     Curve,
     FactQuestion,
     Pinned,
@@ -24,6 +21,9 @@ from jiyi.server.rest.values import (
     Settlement,
     Used,
 )
+from jiyi.server.rest.dependencies import Cursor, Memory, PageLimit, Reader, Writer
+from jiyi.server.rest.idempotency import IdempotencyKey, once
+from jiyi.server.rest.responses import answer, answers
 
 Domain = Literal[
     "general_chat",
@@ -37,7 +37,7 @@ router = APIRouter(prefix="/v1/longterm", tags=["long-term"])
 
 
 @router.post(
-    "/rounds", operation_id="scheduleRound", **answers(rooms.JobAnswer, 202, "On disk, the rest is done later")
+    "/rounds", operation_id="scheduleRound", **answers(room_responses.JobAnswer, 202, "On disk, the rest is done later")
 )
 async def schedule_round(
     memory: Memory, access: Writer, body: Round, idempotency_key: IdempotencyKey = None
@@ -55,7 +55,7 @@ async def schedule_round(
     return await once(access, idempotency_key, body, do, again)
 
 
-@router.get("/facts", operation_id="listFacts", **answers(told.EntriesAnswer))
+@router.get("/facts", operation_id="listFacts", **answers(responses.EntriesAnswer))
 async def list_facts(
     memory: Memory,
     access: Reader,
@@ -67,7 +67,7 @@ async def list_facts(
     """The facts that the key sees, of some domains or of all, newest first."""
     page = await memory.list(
         scope=access.scope,
-        memory_types=["fact"],
+        memory_types=[FACT_TYPE],
         domains=domain,
         limit=limit,
         cursor=cursor,
@@ -75,7 +75,7 @@ async def list_facts(
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
-@router.post("/recall", operation_id="recallFacts", **answers(rooms.FactsAnswer))
+@router.post("/recall", operation_id="recallFacts", **answers(room_responses.FactsAnswer))
 async def recall_facts(memory: Memory, access: Reader, body: FactQuestion) -> Response:
     """The facts that answer best, by relevance, age and importance."""
     hits = await memory.longterm.retrieve_relevant_memories(
@@ -91,6 +91,7 @@ async def recall_facts(memory: Memory, access: Reader, body: FactQuestion) -> Re
         as_of=body.as_of,
         fused=body.fused,
         touch=body.touch,
+        time_zone=body.time_zone,
     )
     shown = [hit.to_dict() for hit in hits]
     return answer(
@@ -98,7 +99,7 @@ async def recall_facts(memory: Memory, access: Reader, body: FactQuestion) -> Re
     )
 
 
-@router.post("/context", operation_id="getPromptContext", **answers(rooms.TextAnswer))
+@router.post("/context", operation_id="getPromptContext", **answers(room_responses.TextAnswer))
 async def prompt_context(memory: Memory, access: Reader, body: PromptQuestion) -> Response:
     """The block of long-term memory for a prompt: fenced, attributed, inside the budget."""
     text = await memory.longterm.get_memory_context_for_prompt(
@@ -107,13 +108,13 @@ async def prompt_context(memory: Memory, access: Reader, body: PromptQuestion) -
     return answer({"text": text})
 
 
-@router.post("/feedback", operation_id="tellUsed", **answers(rooms.CountedAnswer))
+@router.post("/feedback", operation_id="tellUsed", **answers(room_responses.CountedAnswer))
 async def tell_used(memory: Memory, access: Writer, body: Used) -> Response:
     """Count memories as used: cited in an answer, or confirmed."""
     return answer({"counted": await memory.longterm.feedback(access.scope, body.useful)})
 
 
-@router.get("/facts/{entry_id}/explanation", operation_id="explainFact", **answers(rooms.ExplanationAnswer))
+@router.get("/facts/{entry_id}/explanation", operation_id="explainFact", **answers(room_responses.ExplanationAnswer))
 async def explain_fact(memory: Memory, access: Reader, entry_id: str) -> Response:
     """Where a memory came from and how it stands: the messages behind it, corrections, retention."""
     found = await memory.longterm.explain(access.scope, entry_id)
@@ -122,7 +123,7 @@ async def explain_fact(memory: Memory, access: Reader, entry_id: str) -> Respons
     return answer({"explanation": found})
 
 
-@router.put("/facts/{entry_id}/pin", operation_id="pinFact", **answers(rooms.PinnedAnswer))
+@router.put("/facts/{entry_id}/pin", operation_id="pinFact", **answers(room_responses.PinnedAnswer))
 async def pin_fact(memory: Memory, access: Writer, entry_id: str, body: Pinned) -> Response:
     """Keep a memory from being forgotten, corrected or summarised; or unpin it."""
     if not await memory.longterm.pin(access.scope, entry_id, body.pinned):
@@ -130,14 +131,14 @@ async def pin_fact(memory: Memory, access: Writer, entry_id: str, body: Pinned) 
     return answer({"pinned": body.pinned})
 
 
-@router.get("/conflicts", operation_id="listConflicts", **answers(rooms.ConflictsAnswer))
+@router.get("/conflicts", operation_id="listConflicts", **answers(room_responses.ConflictsAnswer))
 async def list_conflicts(memory: Memory, access: Reader, *, limit: PageLimit = 100) -> Response:
     """Pairs of current facts that may contradict each other, the newest first."""
     found = await memory.longterm.conflicts(access.scope, limit=limit)
     return answer({"conflicts": [each.to_dict() for each in found]})
 
 
-@router.post("/conflicts", operation_id="settleConflict", **answers(told.SettledAnswer))
+@router.post("/conflicts", operation_id="settleConflict", **answers(responses.SettledAnswer))
 async def settle_conflict(memory: Memory, access: Writer, body: Settlement) -> Response:
     """Say which of two facts holds. The other one is superseded, and can be restored."""
     done = await memory.longterm.settle_conflict(access.scope, body.newer, body.older, keep=body.keep)
@@ -146,7 +147,7 @@ async def settle_conflict(memory: Memory, access: Writer, body: Settlement) -> R
     return answer({"settled": True})
 
 
-@router.get("/superseded", operation_id="listSuperseded", **answers(rooms.SupersededAnswer))
+@router.get("/superseded", operation_id="listSuperseded", **answers(room_responses.SupersededAnswer))
 async def list_superseded(
     memory: Memory, access: Reader, *, limit: PageLimit = 100, reflections: bool = False
 ) -> Response:
@@ -158,14 +159,14 @@ async def list_superseded(
     return answer({"superseded": [each.to_dict() for each in found]})
 
 
-@router.get("/reflections", operation_id="listReflections", **answers(told.EntriesAnswer))
+@router.get("/reflections", operation_id="listReflections", **answers(responses.EntriesAnswer))
 async def list_reflections(memory: Memory, access: Reader, *, limit: PageLimit = 50, cursor: Cursor = None) -> Response:
     """The reflections that the key sees, newest first."""
-    page = await memory.list(scope=access.scope, memory_types=["reflection"], limit=limit, cursor=cursor)
+    page = await memory.list(scope=access.scope, memory_types=[REFLECTION_TYPE], limit=limit, cursor=cursor)
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
-@router.post("/reflections", operation_id="reflect", **answers(rooms.ReflectionAnswer))
+@router.post("/reflections", operation_id="reflect", **answers(room_responses.ReflectionAnswer))
 async def reflect(memory: Memory, access: Writer, body: Reflecting) -> Response:
     """Reflect on the facts that no reflection covers yet, if they matter enough."""
     made = await memory.longterm.try_generate_reflection(
@@ -174,7 +175,7 @@ async def reflect(memory: Memory, access: Writer, body: Reflecting) -> Response:
     return answer({"reflection": None if made is None else made.to_dict()})
 
 
-@router.post("/forgetting/plan", operation_id="planForgetting", **answers(rooms.PlanAnswer))
+@router.post("/forgetting/plan", operation_id="planForgetting", **answers(room_responses.PlanAnswer))
 async def plan_forgetting(memory: Memory, access: Reader, body: Curve) -> Response:
     """What a clean-up would forget now, and what falls below the threshold next. Changes nothing."""
     plan = await memory.longterm.cleanup_forgotten_memories(
@@ -188,7 +189,7 @@ async def plan_forgetting(memory: Memory, access: Reader, body: Curve) -> Respon
     return answer(plan.to_dict())
 
 
-@router.post("/forgetting", operation_id="forgetFaded", **answers(told.CountAnswer))
+@router.post("/forgetting", operation_id="forgetFaded", **answers(responses.CountAnswer))
 async def forget_faded(memory: Memory, access: Writer, body: Curve) -> Response:
     """Take out of recall what has fallen below the threshold; it can be restored."""
     count = await memory.longterm.cleanup_forgotten_memories(
@@ -197,7 +198,7 @@ async def forget_faded(memory: Memory, access: Writer, body: Curve) -> Response:
     return answer({"count": count})
 
 
-@router.post("/restore", operation_id="restoreFacts", **answers(told.EntriesAnswer))
+@router.post("/restore", operation_id="restoreFacts", **answers(responses.EntriesAnswer))
 async def restore_facts(memory: Memory, access: Writer, body: Restored) -> Response:
     """Bring back memories that were forgotten or corrected."""
     back = await memory.longterm.restore(access.scope, body.memories)

@@ -14,11 +14,11 @@ from jiyi.model.identity import text_hash
 from jiyi.notes.proposals import Proposal
 from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import room_answers as rooms
-from jiyi.server.rest.answers import answer, answers
+from jiyi.server.rest import room_responses
+from jiyi.server.rest.bodies import Curation, Items, NoteEntry, NoteQuestion
 from jiyi.server.rest.dependencies import IfMatch, Memory, Reader, Writer
 from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, request_id_of
-from jiyi.server.rest.values import Curation, Items, NoteEntry, NoteQuestion
+from jiyi.server.rest.responses import answer, answers
 
 router = APIRouter(prefix="/v1/notes", tags=["notes"])
 
@@ -26,7 +26,7 @@ FirstLine = Annotated[int, Query(ge=1, le=10_000_000)]
 LastLine = Annotated[int | None, Query(ge=1, le=10_000_000)]
 
 
-@router.get("", operation_id="listNotes", **answers(rooms.NotesAnswer))
+@router.get("", operation_id="listNotes", **answers(room_responses.NotesAnswer))
 async def list_notes(memory: Memory, access: Reader) -> Response:
     """The note files, with what is wrong with them, if anything. A group sees the shared ones."""
     _check(memory, access)
@@ -35,7 +35,7 @@ async def list_notes(memory: Memory, access: Reader) -> Response:
     return answer({"notes": [each.to_dict() for each in files if access.kind != "group" or each.shared]})
 
 
-@router.get("/files/{path:path}", operation_id="getNote", **answers(rooms.NoteAnswer))
+@router.get("/files/{path:path}", operation_id="getNote", **answers(room_responses.NoteAnswer))
 async def get_note(
     memory: Memory, access: Reader, path: str, *, from_line: FirstLine = 1, to_line: LastLine = None
 ) -> Response:
@@ -44,7 +44,7 @@ async def get_note(
     return answer((await memory.notes.memory_get(path, from_line, to_line, kind=access.kind)).to_dict())
 
 
-@router.get("/attribution/{path:path}", operation_id="getNoteAttribution", **answers(rooms.AttributionAnswer))
+@router.get("/attribution/{path:path}", operation_id="getNoteAttribution", **answers(room_responses.AttributionAnswer))
 async def get_attribution(
     memory: Memory, access: Reader, path: str, *, from_line: FirstLine = 1, to_line: LastLine = None
 ) -> Response:
@@ -54,7 +54,7 @@ async def get_attribution(
     return answer({"lines": [each.to_dict() for each in found]})
 
 
-@router.post("/search", operation_id="searchNotes", **answers(rooms.NoteHitsAnswer))
+@router.post("/search", operation_id="searchNotes", **answers(room_responses.NoteHitsAnswer))
 async def search_notes(memory: Memory, access: Reader, body: NoteQuestion) -> Response:
     """The pieces of notes that answer best, as the files are now."""
     _check(memory, access)
@@ -70,7 +70,7 @@ async def search_notes(memory: Memory, access: Reader, body: NoteQuestion) -> Re
     return answer({"hits": [hit.to_dict() for hit in hits]})
 
 
-@router.post("", operation_id="appendNote", **answers(rooms.AppendedAnswer, 201, "Written"))
+@router.post("", operation_id="appendNote", **answers(room_responses.AppendedAnswer, 201, "Written"))
 async def append_note(
     request: Request, memory: Memory, access: Writer, body: NoteEntry, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -104,28 +104,28 @@ async def _written(memory: AgentMemory, access: Access, source: str) -> dict[str
     return None
 
 
-@router.get("/proposals", operation_id="listProposals", **answers(rooms.ProposalsAnswer))
+@router.get("/proposals", operation_id="listProposals", **answers(room_responses.ProposalsAnswer))
 async def list_proposals(memory: Memory, access: Reader) -> Response:
     """The proposed edits of MEMORY.md that wait, oldest first."""
     _check_own(memory, access)
     return answer({"proposals": [each.to_dict() for each in await memory.notes.proposals()]})
 
 
-@router.post("/proposals", operation_id="proposeNotes", **answers(rooms.ProposalAnswer, 201, "Proposed"))
+@router.post("/proposals", operation_id="proposeNotes", **answers(room_responses.ProposalAnswer, 201, "Proposed"))
 async def propose(memory: Memory, access: Writer, body: Curation) -> Response:
     """Propose an edit of MEMORY.md from the notes of the last days. Nothing is changed."""
     _check_own(memory, access)
     return _shown(await memory.notes.curate(days=body.days), 201)
 
 
-@router.get("/proposals/{proposal_id}", operation_id="getProposal", **answers(rooms.ProposalAnswer))
+@router.get("/proposals/{proposal_id}", operation_id="getProposal", **answers(room_responses.ProposalAnswer))
 async def get_proposal(memory: Memory, access: Reader, proposal_id: str) -> Response:
     """One proposal that waits. Its ETag changes when items of it are settled."""
     _check_own(memory, access)
     return _shown(await _known(memory, proposal_id))
 
 
-@router.post("/proposals/{proposal_id}/accept", operation_id="acceptProposal", **answers(rooms.AcceptedAnswer))
+@router.post("/proposals/{proposal_id}/accept", operation_id="acceptProposal", **answers(room_responses.AcceptedAnswer))
 async def accept_proposal(
     memory: Memory, access: Writer, proposal_id: str, body: Items, if_match: IfMatch = None
 ) -> Response:
@@ -135,7 +135,7 @@ async def accept_proposal(
     return answer((await memory.notes.accept(proposal_id, items=body.items)).to_dict())
 
 
-@router.post("/proposals/{proposal_id}/reject", operation_id="rejectProposal", **answers(rooms.RejectedAnswer))
+@router.post("/proposals/{proposal_id}/reject", operation_id="rejectProposal", **answers(room_responses.RejectedAnswer))
 async def reject_proposal(
     memory: Memory, access: Writer, proposal_id: str, body: Items, if_match: IfMatch = None
 ) -> Response:

@@ -12,18 +12,17 @@ from jiyi.memory import AgentMemory
 from jiyi.runtime import BaseMemory
 from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import answers as told
-from jiyi.server.rest import room_answers as rooms
-from jiyi.server.rest.answers import answer, answers
+from jiyi.server.rest import responses, room_responses
+from jiyi.server.rest.bodies import ChangedJudgment, Consolidation, Feedback, Judgment, RuntimeQuestion
 from jiyi.server.rest.dependencies import IfMatch, Memory, PageLimit, Reader, Writer, check_erase
 from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, once, request_id_of
-from jiyi.server.rest.values import ChangedJudgment, Consolidation, Feedback, Judgment, RuntimeQuestion
+from jiyi.server.rest.responses import answer, answers
 from jiyi.server.rest.versions import changed_meanwhile, tag_of, version_meant
 
 router = APIRouter(prefix="/v1/runtime", tags=["runtime"])
 
 
-@router.post("/memories", operation_id="rememberJudgment", **answers(told.IdsAnswer, 201, "Remembered"))
+@router.post("/memories", operation_id="rememberJudgment", **answers(responses.IdsAnswer, 201, "Remembered"))
 async def remember(memory: Memory, access: Writer, body: Judgment, idempotency_key: IdempotencyKey = None) -> Response:
     """Keep a judgment, and why. On disk when the answer comes."""
 
@@ -37,13 +36,13 @@ async def remember(memory: Memory, access: Writer, body: Judgment, idempotency_k
     return await once(access, idempotency_key, body, do, again)
 
 
-@router.get("/memories/{memory_id}", operation_id="getJudgment", **answers(rooms.MemoryAnswer))
+@router.get("/memories/{memory_id}", operation_id="getJudgment", **answers(room_responses.MemoryAnswer))
 async def get_memory(memory: Memory, access: Reader, memory_id: str) -> Response:
     """One memory, active or not. Its version is the ETag, if it is the scope's own."""
     return _shown(await _found(memory, access, memory_id), access)
 
 
-@router.patch("/memories/{memory_id}", operation_id="updateJudgment", **answers(rooms.MemoryAnswer))
+@router.patch("/memories/{memory_id}", operation_id="updateJudgment", **answers(room_responses.MemoryAnswer))
 async def update_memory(
     memory: Memory, access: Writer, memory_id: str, body: ChangedJudgment, if_match: IfMatch = None
 ) -> Response:
@@ -61,7 +60,7 @@ async def update_memory(
     return _shown(changed, access)
 
 
-@router.delete("/memories/{memory_id}", operation_id="forgetJudgment", **answers(told.ForgottenAnswer))
+@router.delete("/memories/{memory_id}", operation_id="forgetJudgment", **answers(responses.ForgottenAnswer))
 async def forget_memory(
     memory: Memory, access: Writer, memory_id: str, *, erase: bool = False, if_match: IfMatch = None
 ) -> Response:
@@ -78,7 +77,7 @@ async def forget_memory(
     return answer({"forgotten": True, "erased": erase})
 
 
-@router.post("/memories/{memory_id}/restore", operation_id="restoreJudgment", **answers(rooms.MemoryAnswer))
+@router.post("/memories/{memory_id}/restore", operation_id="restoreJudgment", **answers(room_responses.MemoryAnswer))
 async def restore_memory(memory: Memory, access: Writer, memory_id: str) -> Response:
     """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""
     back = await memory.runtime.restore(memory_id, memory_scope=access.scope)
@@ -87,7 +86,7 @@ async def restore_memory(memory: Memory, access: Writer, memory_id: str) -> Resp
     return _shown(back, access)
 
 
-@router.post("/recall", operation_id="recallJudgments", **answers(rooms.MemoriesAnswer))
+@router.post("/recall", operation_id="recallJudgments", **answers(room_responses.MemoriesAnswer))
 async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Response:
     """The memories that answer best; plain, with a fair share for every type, or one step further by links."""
     runtime = memory.runtime
@@ -99,7 +98,7 @@ async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Respo
     return answer({"memories": [each.to_dict() for each in found], "notes": list(found.notes)})
 
 
-@router.post("/feedback", operation_id="giveFeedback", **answers(rooms.FeedbackAnswer))
+@router.post("/feedback", operation_id="giveFeedback", **answers(room_responses.FeedbackAnswer))
 async def give_feedback(
     memory: Memory, access: Writer, body: Feedback, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -115,7 +114,7 @@ async def give_feedback(
     return answer(result.to_dict(), headers={REPLAYED: "true"} if result.repeated else None)
 
 
-@router.get("/tags", operation_id="listTags", **answers(rooms.TagsAnswer))
+@router.get("/tags", operation_id="listTags", **answers(room_responses.TagsAnswer))
 async def list_tags(
     memory: Memory,
     access: Reader,
@@ -128,7 +127,7 @@ async def list_tags(
     return answer({"tags": [{"tag": tag, "count": count} for tag, count in found]})
 
 
-@router.post("/consolidation", operation_id="consolidate", **answers(rooms.ConsolidationAnswer))
+@router.post("/consolidation", operation_id="consolidate", **answers(room_responses.ConsolidationAnswer))
 async def consolidate(memory: Memory, access: Writer, body: Consolidation) -> Response:
     """Merge near-duplicates of the scope, let unused memories fade, archive. A dry run unless told otherwise."""
     done = await memory.runtime.consolidate_memories(memory_scope=access.scope, dry_run=body.dry_run)

@@ -15,9 +15,9 @@ from fastapi.responses import StreamingResponse
 from jiyi.errors import ImportFormatError
 from jiyi.server.access import ADMIN, Access
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import room_answers as rooms
-from jiyi.server.rest.answers import answer, answers
+from jiyi.server.rest import room_responses
 from jiyi.server.rest.dependencies import Memory, Reader, Writer
+from jiyi.server.rest.responses import answer, answers
 
 router = APIRouter(prefix="/v1", tags=["transfer"])
 
@@ -63,7 +63,7 @@ async def export_scope(memory: Memory, access: Reader, *, all_scopes: All = Fals
     "/import",
     operation_id="importScope",
     openapi_extra={"requestBody": {"required": True, "content": _TAKEN}},
-    **answers(rooms.ImportAnswer),
+    **answers(room_responses.ImportAnswer),
 )
 async def import_scope(
     memory: Memory,

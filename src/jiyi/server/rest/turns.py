@@ -20,12 +20,12 @@ from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import answers as told
-from jiyi.server.rest.answers import EVENTS, answer, answers
+from jiyi.server.rest import responses
+from jiyi.server.rest.bodies import Asked, BrokenOff, Reply, Said, ToolCalls
 from jiyi.server.rest.dependencies import Accept, Memory, OpenStreams, Reader, Writer
 from jiyi.server.rest.events import EventStream, event, wants_events
 from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, once, request_id_of
-from jiyi.server.rest.values import Asked, BrokenOff, Reply, Said, ToolCalls
+from jiyi.server.rest.responses import EVENTS, answer, answers
 
 if TYPE_CHECKING:
     from jiyi.agent import Agent, Turn
@@ -77,11 +77,12 @@ def _agent(memory: AgentMemory, access: Access, session_id: str, body: Said | No
             "token_limit": body.token_limit,
             "tools": body.tools,
             "extract": body.extract,
+            "time_zone": body.time_zone,
         }
     return memory.agent(session_id, user=access.scope, kind=access.kind, **options)
 
 
-@router.post("/turns", operation_id="beginTurn", **answers(told.TurnAnswer, 201, "Begun, or gone on with"))
+@router.post("/turns", operation_id="beginTurn", **answers(responses.TurnAnswer, 201, "Begun, or gone on with"))
 async def begin_turn(
     memory: Memory, access: Writer, turns: Turns, session_id: str, body: Said, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -96,7 +97,7 @@ async def begin_turn(
     return answer(_turn(turn), 201)
 
 
-@router.get("/turns", operation_id="listOpenTurns", **answers(told.TurnsAnswer))
+@router.get("/turns", operation_id="listOpenTurns", **answers(responses.TurnsAnswer))
 async def list_turns(memory: Memory, access: Reader, session_id: str) -> Response:
     """The turns of the conversation without a reply, oldest first: under way, or broken off by a crash."""
     found = await _agent(memory, access, session_id).unfinished()
@@ -106,13 +107,13 @@ async def list_turns(memory: Memory, access: Reader, session_id: str) -> Respons
     return answer({"turns": shown})
 
 
-@router.get("/turns/{turn_id}", operation_id="getTurn", **answers(told.TurnAnswer))
+@router.get("/turns/{turn_id}", operation_id="getTurn", **answers(responses.TurnAnswer))
 async def get_turn(memory: Memory, access: Writer, turns: Turns, session_id: str, turn_id: str) -> Response:
     """A turn as it stands. Tool calls that a crash has interrupted are repeated if that is harmless."""
     return answer(_turn(await _found(memory, access, turns, session_id, turn_id)))
 
 
-@router.post("/turns/{turn_id}/calls", operation_id="callTools", **answers(told.CallsAnswer))
+@router.post("/turns/{turn_id}/calls", operation_id="callTools", **answers(responses.CallsAnswer))
 async def call_tools(
     memory: Memory,
     access: Writer,
@@ -140,7 +141,7 @@ async def call_tools(
     return await once(access, idempotency_key, body, do, again, about=f"{session_id} {turn_id}")
 
 
-@router.post("/turns/{turn_id}/finish", operation_id="finishTurn", **answers(told.FinishedAnswer))
+@router.post("/turns/{turn_id}/finish", operation_id="finishTurn", **answers(responses.FinishedAnswer))
 async def finish_turn(
     memory: Memory, access: Writer, turns: Turns, session_id: str, turn_id: str, body: Reply
 ) -> Response:
@@ -165,7 +166,7 @@ async def finish_turn(
     return answer(done, headers={REPLAYED: "true"})
 
 
-@router.post("/turns/{turn_id}/break-off", operation_id="breakOffTurn", **answers(told.FinishedAnswer))
+@router.post("/turns/{turn_id}/break-off", operation_id="breakOffTurn", **answers(responses.FinishedAnswer))
 async def break_off_turn(
     memory: Memory, access: Writer, turns: Turns, session_id: str, turn_id: str, body: BrokenOff
 ) -> Response:
@@ -176,7 +177,7 @@ async def break_off_turn(
     return answer(asdict(done))
 
 
-_REPLY = answers(told.ReplyAnswer, 200, "The reply; as events with `Accept: text/event-stream`")
+_REPLY = answers(responses.ReplyAnswer, 200, "The reply; as events with `Accept: text/event-stream`")
 _REPLY["responses"][200]["content"] = EVENTS["content"]
 
 

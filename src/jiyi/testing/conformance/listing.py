@@ -32,6 +32,17 @@ class ListingConformance(StoreFixtures):
         told = [(v.operation, v.changed) for v in store.versions("main", None, entry_id=loose.id)]
         assert told == [("create", ()), ("update", ("metadata",))]
 
+    def test_an_entry_is_updated_by_its_id_although_another_has_it_as_its_key(self, store: RecordStore) -> None:
+        [one] = store.put([draft(None, "old")], actor=ACTOR)
+        [other] = store.put([draft(one.id, "other")], actor=ACTOR)
+        changed = store.update("main", one.id, {"content": "new"}, actor=ACTOR, by_id=True)
+        assert changed is not None
+        assert (changed.id, changed.content) == (one.id, "new")
+        assert store.update("main", "no id", {"content": "new"}, actor=ACTOR, by_id=True) is None
+        by_key = store.update("main", one.id, {"content": "newer"}, actor=ACTOR)
+        assert by_key is not None
+        assert by_key.id == other.id
+
     def test_only_entries_of_the_scope_can_be_updated(self, store: RecordStore) -> None:
         [public] = store.put([draft("k", "x", scope="public")], actor=ACTOR)
         head = store.head()

@@ -18,15 +18,15 @@ from starlette.types import Scope
 
 from jiyi.errors import JiyiError
 from jiyi.server.access import Access, require
-from jiyi.server.console import counts
-from jiyi.server.console.counts import KeptByPosition
+from jiyi.server.console import cached_values
+from jiyi.server.console.cached_values import CachedValues
 from jiyi.server.console.filters import FILTERS, GLOBALS
 from jiyi.server.console.navigation import PAGES, navigation_for
 from jiyi.server.console.page import POST, Page
 from jiyi.server.console.visit import Visit, entered, local_address, make_visit, read_form
 from jiyi.server.gate import ACCESS
+from jiyi.server.logins import CONSOLE, Logins
 from jiyi.server.problems import ProblemError, status_of
-from jiyi.server.sessions import CONSOLE, Sessions
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
@@ -50,14 +50,14 @@ _STATIC_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".txt": "t
 class Console:
     """The console of one memory."""
 
-    def __init__(self, memory: AgentMemory, sessions: Sessions, keys: Keys | None, *, read_only: bool) -> None:
+    def __init__(self, memory: AgentMemory, logins: Logins, keys: Keys | None, *, read_only: bool) -> None:
         self.memory = memory
-        self.sessions = sessions
+        self.logins = logins
         self.keys = keys
         self.read_only = read_only
         self.streams = 0
         """How many pages listen to changes."""
-        self._kept: dict[str, KeptByPosition[Any]] = {}
+        self._kept: dict[str, CachedValues[Any]] = {}
         self._environment = Environment(
             loader=PackageLoader("jiyi.server.console"),
             autoescape=True,
@@ -69,9 +69,9 @@ class Console:
         self._environment.filters.update(FILTERS)
         self._environment.globals.update({**GLOBALS, "asset": asset})
 
-    def kept(self, name: str, most: int = counts.MAX_KEPT) -> KeptByPosition[Any]:
+    def kept(self, name: str, most: int = cached_values.MAX_KEPT) -> CachedValues[Any]:
         """Values that hold until something changes; each page that computes much has its own."""
-        made = KeptByPosition[Any](self.memory.last_position, patience=counts.PATIENCE, most=most)
+        made = CachedValues[Any](self.memory.last_position, max_wait=cached_values.MAX_WAIT, most=most)
         return self._kept.setdefault(name, made)
 
     async def close(self) -> None:
@@ -98,8 +98,8 @@ class Console:
             t=visit.texts,
             visit=visit,
             navigation=navigation_for(visit),
-            form_token=self.sessions.form_token(visit.cookie),
-            logged_in=visit.cookie in self.sessions,
+            form_token=self.logins.form_token(visit.cookie),
+            logged_in=visit.cookie in self.logins,
             done=visit.query("done"),
             **values,
         )
@@ -141,7 +141,7 @@ class Console:
         foreign = origin is not None and urlsplit(origin).netloc != headers.get("host", "")
         if foreign or site not in {None, "same-origin"} or (origin is None and site is None):
             raise ProblemError(403, "foreign_form", "the form does not come from a page of this server")
-        if not self.sessions.is_form_token(visit.cookie, visit.form("form_token")):
+        if not self.logins.is_form_token(visit.cookie, visit.form("form_token")):
             raise ProblemError(403, "old_form", "the form is too old, or belongs to another login")
 
 

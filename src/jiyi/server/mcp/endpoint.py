@@ -1,4 +1,4 @@
-"""McpDoor: one memory as an MCP server. It parses, asks who the caller is, calls the tools and renders.
+"""McpEndpoint: one memory as an MCP server. It parses, asks who the caller is, calls the tools and renders.
 
 The tools come from `jiyi.tools`, with their schemas and annotations. What a model does wrong is a tool result with
 `isError`, never an exception, and no answer has a stack trace in it.
@@ -55,7 +55,7 @@ _INSTRUCTIONS: Final = (
 )
 
 
-class McpDoor:
+class McpEndpoint:
     """The MCP server of one memory. `access_of` says who the caller of a request is."""
 
     def __init__(

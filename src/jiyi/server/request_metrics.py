@@ -1,4 +1,4 @@
-"""Measured: what every request leaves behind: a number in the metrics, a line in the logs, a span, an id."""
+"""RequestMetrics: what every request leaves behind: a number in the metrics, a line in the logs, a span, an id."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GIVEN: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 _log = logging.getLogger("jiyi.requests")
 
 
-class Measured:
+class RequestMetrics:
     """Counts requests, notes who changed something, and gives every answer an id. Plain ASGI: streams stay streams."""
 
     def __init__(self, app: App, metrics: Metrics, audit: AuditLog, tracing: Tracing | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jiyi.server.rest.answers import AT, ENTRY, HIT, ID, MEMORY, Answer, shown
+from jiyi.server.rest.responses import AT, ENTRY, HIT, ID, MEMORY, Answer, shown
 
 
 class JobAnswer(Answer):

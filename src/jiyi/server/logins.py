@@ -1,4 +1,4 @@
-"""Sessions of the console: who is logged in with a browser. Kept in memory, bounded, and over after a while.
+"""Logins of the console: who is logged in with a browser. Kept in memory, bounded, and over after a while.
 
 A login is checked against its key at every request, so it ends when the key is revoked, expires or gets another secret.
 """
@@ -19,21 +19,21 @@ from starlette.requests import cookie_parser
 
 from jiyi.model.access_key import hash_of, split_token
 from jiyi.server.access import Access
-from jiyi.server.buckets import Buckets
 from jiyi.server.keys import Keys
+from jiyi.server.rate_limit import RateLimiter
 
 CONSOLE: Final = "/console"
 """Where the console is, and the path of its cookie."""
 IDLE_SECONDS: Final = 2 * 3600.0
 LIFE_SECONDS: Final = 12 * 3600.0
 TICKET_SECONDS: Final = 300.0
-_MAX_SESSIONS: Final = 1_000
+_MAX_LOGINS: Final = 1_000
 _MAX_OF_ONE_KEY: Final = 20
 _MAX_TICKETS: Final = 10
 
 
 @dataclass(slots=True)
-class _Session:
+class _Login:
     key_id: str
     secret_hash: str
     access: Access | None
@@ -42,22 +42,22 @@ class _Session:
     used: float
 
 
-class Sessions:
+class Logins:
     """The logins of one server, the tokens of its forms, and how many wrong keys an address has shown."""
 
     def __init__(self, keys: Keys | None, *, failures: int = 20, now: Callable[[], float] = time.monotonic) -> None:
         self._keys = keys
         self._now = now
-        self._failed = Buckets(failures / 60, failures)
+        self._failed = RateLimiter(failures / 60, failures)
         self._secret = secrets.token_bytes(32)
-        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._logins: OrderedDict[str, _Login] = OrderedDict()
         self._tickets: OrderedDict[str, tuple[Access, float]] = OrderedDict()
 
     # --- logging in and out -----------------------------------------------------------------------------------------
 
     def must_wait(self, address: str) -> float:
         """Seconds until this address may try a key again; 0 if it may now."""
-        return self._failed.short(address)
+        return self._failed.seconds_left(address)
 
     async def log_in(self, token: str, address: str) -> tuple[str, Access] | None:
         """A new session for a valid key; `None` for any other text, which counts as a failure of the address."""
@@ -66,7 +66,7 @@ class Sessions:
         if parts is not None and self._keys is not None:
             access = await anyio.to_thread.run_sync(self._keys.access_of, token.strip())
         if parts is None or access is None:
-            self._failed.wait(address)
+            self._failed.take(address)
             return None
         return self._begin(parts[0], hash_of(parts[1]), None), access
 
@@ -79,55 +79,55 @@ class Sessions:
         return word
 
     def use_ticket(self, word: str, address: str) -> tuple[str, Access] | None:
-        """A new session for a ticket, which is then worth nothing."""
+        """A new login for a ticket, which is then worth nothing."""
         access, until = self._tickets.pop(word, (None, 0.0))
         if access is None or self._now() >= until:
-            self._failed.wait(address)
+            self._failed.take(address)
             return None
         return self._begin("", "", access), access
 
     def log_out(self, session_id: str) -> None:
-        """End a session."""
-        self._sessions.pop(session_id, None)
+        """End a login."""
+        self._logins.pop(session_id, None)
 
     def _begin(self, key_id: str, secret_hash: str, access: Access | None) -> str:
         now, session_id = self._now(), new_id()
-        self._sessions[session_id] = _Session(key_id, secret_hash, access, now, now)
-        same = [each for each, session in self._sessions.items() if session.key_id == key_id]
+        self._logins[session_id] = _Login(key_id, secret_hash, access, now, now)
+        same = [each for each, login in self._logins.items() if login.key_id == key_id]
         for each in same[:-_MAX_OF_ONE_KEY]:
-            del self._sessions[each]
-        while len(self._sessions) > _MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+            del self._logins[each]
+        while len(self._logins) > _MAX_LOGINS:
+            self._logins.popitem(last=False)
         return session_id
 
     def __contains__(self, session_id: str) -> bool:
         """Whether somebody is logged in with this cookie."""
-        return session_id in self._sessions
+        return session_id in self._logins
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
     async def access_of(self, scope: MutableMapping[str, Any], *, touch: bool = True) -> Access | None:
         """What the login of a request gives access to; `None` without one, or when it is over.
 
-        Without `touch` it does not count as used: a page that is only open must not keep a session alive.
+        Without `touch` it does not count as used: a page that is only open must not keep a login alive.
         """
         session_id = cookie_of(scope)
-        session = self._sessions.get(session_id)
-        if session is None:
+        login = self._logins.get(session_id)
+        if login is None:
             return None
         now = self._now()
-        access = session.access
-        if now - session.used > IDLE_SECONDS or now - session.begun > LIFE_SECONDS:
+        access = login.access
+        if now - login.used > IDLE_SECONDS or now - login.begun > LIFE_SECONDS:
             access = None
         elif access is None and self._keys is not None:
-            access = await anyio.to_thread.run_sync(self._keys.access_by_hash, session.key_id, session.secret_hash)
+            access = await anyio.to_thread.run_sync(self._keys.access_by_hash, login.key_id, login.secret_hash)
         if access is None:
-            self._sessions.pop(session_id, None)
+            self._logins.pop(session_id, None)
             return None
         if touch:
-            session.used = now
-            if session_id in self._sessions:
-                self._sessions.move_to_end(session_id)
+            login.used = now
+            if session_id in self._logins:
+                self._logins.move_to_end(session_id)
         return access
 
     # --- forms ------------------------------------------------------------------------------------------------------

@@ -148,6 +148,7 @@ class Question(Body):
     highlights: Flag = False
     min_relevance: Share = 0.0
     duplicates: Flag = False
+    time_zone: Text | None = None
 
 
 # --- conversations and turns ----------------------------------------------------------------------------------------
@@ -172,6 +173,7 @@ class Said(Body):
     token_limit: Annotated[int, Field(ge=1_000, le=2_000_000, strict=True), _WHOLE] | None = None
     tools: list[Text] | None = None
     extract: Flag = True
+    time_zone: Text | None = None
 
 
 class Asked(Said):
@@ -248,6 +250,7 @@ class FactQuestion(Body):
     as_of: Time | None = None
     fused: Flag = False
     touch: Flag = True
+    time_zone: Text | None = None
 
 
 class PromptQuestion(Body):

@@ -1,4 +1,4 @@
-"""Token buckets: how often somebody may do something."""
+"""Rate limits: token buckets that say how often somebody may do something."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class _Bucket:
 
 
 @dataclass(slots=True)
-class Buckets:
+class RateLimiter:
     """Token buckets by name; the ones used longest ago are dropped."""
 
     rate: float
     burst: float
     _known: OrderedDict[str, _Bucket] = field(default_factory=OrderedDict)
 
-    def wait(self, name: str, *, cost: float = 1.0) -> float:
+    def take(self, name: str, *, cost: float = 1.0) -> float:
         """Take from the bucket; seconds until there is enough, 0 if there was."""
         now = time.monotonic()
         bucket = self._known.pop(name, None) or _Bucket(self.burst, now)
@@ -38,7 +38,7 @@ class Buckets:
         bucket.tokens -= cost
         return 0.0
 
-    def short(self, name: str) -> float:
+    def seconds_left(self, name: str) -> float:
         """Seconds until there is one token, without taking it; 0 if there is one."""
         bucket = self._known.get(name)
         if bucket is None:

@@ -1,0 +1,57 @@
+"""A thing that was sold, cancelled or given up: what was said of it ends, and nothing else."""
+
+import pytest
+
+from jiyi.sync import AgentMemory
+
+
+def say(memory: AgentMemory, *messages: str) -> list[str]:
+    for message in messages:
+        memory.longterm.extract_and_store_memories_for_round("alice", "c", message, "")
+    return [entry.content for entry in memory.list(scope="alice", memory_types="fact")]
+
+
+@pytest.mark.parametrize(
+    ("known", "message", "gone", "stays"),
+    [
+        ("Our car is a Toyota Corolla, plate KX12 ABC.", "We sold the car and bought a Tesla Model Y.", "Corolla", ""),
+        ("我们家的车是比亚迪汉，车牌苏E8K312。", "车卖了，换了辆理想L8，车牌苏EDF0896。", "苏E8K312", ""),
+        ("I play the cello and sing in a choir.", "I gave up the cello.", "cello and", "choir"),
+        ("We pay for Netflix and Spotify.", "We cancelled Netflix.", "pay for Netflix", ""),
+        ("我在健身房办了年卡，还在学法语。", "退了健身房的卡。", "办了年卡", "法语"),
+        ("俺家在村口开了个小卖部，还种着六亩苹果。", "小卖部年前关门了，苹果还种着哩。", "村口", "六亩苹果"),
+        (
+            "I'm on the board of our housing co-op and I edit its newsletter.",
+            "Stepped down from the board on Sunday.",
+            "housing",
+            "newsletter",
+        ),
+    ],
+)
+def test_what_is_over_ends_and_the_rest_stays(
+    room: AgentMemory, known: str, message: str, gone: str, stays: str
+) -> None:
+    facts = say(room, known, message)
+    assert not any(gone in fact for fact in facts)
+    assert any(stays in fact for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ("I drive a Golf to work.", "I might sell the Golf next year."),
+        ("I drive a Golf to work.", "My brother sold his Polo."),
+        ("我开的是一辆帕萨特。", "我还没把帕萨特卖了。"),
+        ("我每周三上瑜伽课。", "今天的瑜伽课取消了。"),
+        ("Yoga is on Wednesdays.", "Yoga is cancelled today."),
+        ("我在学法语。", "我不学德语了。"),
+    ],
+)
+def test_what_is_not_over_stays(room: AgentMemory, known: str, message: str) -> None:
+    before = say(room, known)
+    assert set(before) <= set(say(room, message))
+
+
+def test_of_two_cars_none_ends_when_it_is_not_told_which(room: AgentMemory) -> None:
+    known = say(room, "I drive a Golf.", "We have a camper van, our second car.")
+    assert set(known) <= set(say(room, "We sold the car."))
