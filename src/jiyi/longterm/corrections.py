@@ -136,7 +136,8 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         for value, text, found, match, bars in zip(likely, texts, evidence, matches, barred, strict=True)
     ]
     values = [
-        max(value, CERTAIN) if is_certain(found) else value for value, found in zip(values, evidence, strict=True)
+        max(value, CERTAIN) if is_certain(found) and not bars else value
+        for value, found, bars in zip(values, evidence, barred, strict=True)
     ]
     differs = only_differs(message)
     values = [
