@@ -1,5 +1,10 @@
 """What a turn recalls: not its own question, and no reflection that repeats or is outdated."""
 
+import pytest
+
+from jiyi.model.entry import MemoryEntry
+from jiyi.recall.engine import RecallEngine
+from jiyi.recall.request import Request
 from jiyi.sync import AgentMemory
 
 QUESTIONS = ("What is the team password?", "Which password does the team use?")
@@ -37,3 +42,19 @@ def test_a_reflection_does_not_repeat_facts_that_are_shown_and_has_no_key_as_lab
     prompt = memory.agent("s").begin("Which instrument do I play, the violin?").messages[0].text
     assert "ltr" not in prompt
     assert all(prompt.count(text) == 1 for text in said)
+
+
+def test_open_questions_of_others_cost_a_recall_nothing(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[int] = []
+    answer = RecallEngine.answer
+
+    def counted(engine: RecallEngine, request: Request) -> list[MemoryEntry]:
+        limits.append(request.limit)
+        return answer(engine, request)
+
+    monkeypatch.setattr(RecallEngine, "answer", counted)
+    turns = [memory.agent("s", user=user).begin("Where do I live?") for user in ("alice", "bob", "bob", "public")]
+    assert memory.recall("Where do I live?", 5, scope="alice") == []
+    # Its own open question, and the public one, which it sees.
+    assert limits[-1] == 7
+    assert len(turns) == 4

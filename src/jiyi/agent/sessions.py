@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
-from jiyi.text.fact_kinds import only_asks
+from jiyi.text.fact_kinds import states_nothing
 
 if TYPE_CHECKING:
     from jiyi.agent.turn import Turn
@@ -39,19 +39,18 @@ class AgentSessions:
             lock = self._locks[name] = asyncio.Lock()
         return lock
 
-    def open_questions(self) -> frozenset[str]:
-        """The ids of the messages that turns under way are about, where these are bare questions or requests."""
-        turns = [turn for turn in list(self.live_turns.values()) if turn.reply is None]
+    def open_questions(self, scopes: Collection[str]) -> frozenset[str]:
+        """The ids of messages that open turns of these scopes are about, if they are bare questions or requests."""
         with self._guard:
+            turns = [turn for turn in list(self.live_turns.values()) if turn.reply is None]
             self._questions = {turn.id: self._questions[turn.id] for turn in turns if turn.id in self._questions}
-            return frozenset(
-                self._questions[turn.id] for turn in turns if turn.id in self._questions and only_asks(turn.text)
-            )
+            own = [(turn, self._questions[turn.id]) for turn in turns if turn.session[0] in scopes]
+        return frozenset(message_id for turn, message_id in own if states_nothing(turn.text))
 
     def began(self, turn: Turn, message_id: str) -> None:
         """A turn about this message is under way."""
-        self.live_turns[turn.id] = turn
         with self._guard:
+            self.live_turns[turn.id] = turn
             self._questions[turn.id] = message_id
 
     def used(self, scope: str, session_id: str) -> None:

@@ -181,7 +181,8 @@ class KeyedMemory(MemoryBase):
             alive_at=None if now is None else clock.require_aware(now, "now"),
         )
         # What is being asked now is no answer to itself.
-        being_asked = self._agent_sessions().open_questions() if self._agent_sessions.made else frozenset()
+        sessions = self._agent_sessions() if self._agent_sessions.made else None
+        being_asked = frozenset() if sessions is None else sessions.open_questions(filters.scopes)
         request = Request(
             query=text,
             filters=filters,
