@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
@@ -38,8 +39,9 @@ _NO_CONTENT_ZH: Final = _words(
 )
 
 
-def content_words(text: str) -> set[str]:
-    """The words that say what a text is about."""
+@lru_cache(maxsize=64)
+def content_words(text: str) -> frozenset[str]:
+    """The words that say what a text is about. A message is compared with many facts, and read once."""
     folded = fold(text)
     found = {
         _ENDINGS.sub("", word)
@@ -51,7 +53,7 @@ def content_words(text: str) -> set[str]:
             one = len(word) == 1 and tag[0] == "n"
             if has_han(word) and tag[0] in "nvaij" and (one or len(word) > 1) and word not in _NO_CONTENT_ZH:
                 found.add(word)
-    return found
+    return frozenset(found)
 
 
 def share_content(first: str, second: str) -> bool:
