@@ -16,8 +16,7 @@ from tests.longterm.conftest import OpenMemory
     ("old", "new"),
     [
         ("I use an old Nokia phone.", "The iPhone takes such nice photos, got it on Saturday"),
-        ("I'm doing my A levels.", "First week at uni and I'm already behind on the reading"),
-        ("我在一家银行做柜员", "来新单位报到一个月了，做的是保险理赔"),
+        ("I don't want a refund, just the replacement.", "Hmm, on second thought I'd rather have a refund."),
     ],
 )
 def test_a_new_state_replaces_the_old_one_without_a_phrase_that_says_so(

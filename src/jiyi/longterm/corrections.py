@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.duplicates import Gist
 from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.pair_evidence import (
@@ -56,12 +57,12 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.75
+CERTAIN: Final = 0.85
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.65
+SAID: Final = 0.75
 """The same for a message that says plainly that something has changed."""
-_EASIER: Final = 0.25
-"""So much less is enough where both are about the same attribute; all three chosen on sets that were not learned from."""
+_EASIER: Final = 0.35
+"""So much less is enough where both are about the same attribute of the same subject, or the message names the thing."""
 _SAME_ATTRIBUTE: Final = 0.15
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
@@ -74,6 +75,7 @@ _UNSURE: Final = 0.3
 _NO_CHANGE: Final = 0.05
 _GOES_ALONG: Final = {True: 0.3, False: 0.5}
 """From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
+_RECONSIDERS: Final = re.compile(r"\bon second thoughts?\b|\bchanged? my mind\b|想了想|改主意|改变主意")
 # "Dr Moss is my GP, has been for years": it says nothing without the part before.
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 
@@ -147,9 +149,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         min(value, _UNSURE) if differs or one_of_several(message, text.text) else value
         for value, text in zip(values, texts, strict=True)
     ]
+    least = SAID if _says_change(folded) else CERTAIN
     enough = [
-        (SAID if _says_change(folded) else CERTAIN) - (_EASIER if match.same >= _SAME_ATTRIBUTE else 0.0)
-        for match in matches
+        least - (_EASIER if _is_plain(folded, found, match) else 0.0)
+        for found, match in zip(evidence, matches, strict=True)
     ]
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
@@ -168,6 +171,13 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
 
 def _says_change(folded: str) -> bool:
     return any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
+
+
+def _is_plain(folded: str, evidence: PairEvidence, match: AttributeMatch) -> bool:
+    """Whether it is plain that a message and an older fact speak of the same."""
+    same_attribute = match.same >= _SAME_ATTRIBUTE and bool(evidence.same_subject)
+    reconsiders = is_mistake(folded) or _RECONSIDERS.search(folded) is not None
+    return same_attribute or reconsiders or (is_strong_change(folded) and bool(evidence.names_it))
 
 
 def _states_other_attributes(message: str, fact: str) -> bool:
