@@ -105,7 +105,7 @@ class Blocks:
     today: str = ""
     details: dict[str, str] = field(default_factory=dict)
     shown: list[ShownMemory] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    shown_ids: set[str] = field(default_factory=set)
     """Ids of the memories that stand in it, by themselves or by others that say the same."""
     problems: list[str] = field(default_factory=list)
     conflicts: OpenConflicts = field(default_factory=OpenConflicts)
@@ -188,7 +188,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     )
     if blocks.longterm:
         blocks.shown += [_shown(hit, "long-term") for hit in hits]
-        blocks.told.update(hit.id for hit in hits)
+        blocks.shown_ids.update(hit.id for hit in hits)
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False
 
@@ -204,7 +204,7 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
         budget=shares.profile,
         counter=deps.counter,
         zone=deps.zone,
-        said=lambda fact: fact.id in blocks.told or said.already(fact.content),
+        said=lambda fact: fact.id in blocks.shown_ids or said.already(fact.content),
         conflicts=blocks.conflicts,
     )
     if shown:
@@ -230,9 +230,9 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         if len(lines) == _PASSAGES:
             break
         same = {hit.id, *(other.id for other in hit.other_sources)}
-        if blocks.told & same or said.already(hit.content) or not states(hit):
+        if blocks.shown_ids & same or said.already(hit.content) or not states(hit):
             continue
-        if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, blocks.told):
+        if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, blocks.shown_ids):
             continue
         line = _line(deps, hit, language)
         block = passages_block([*lines, line], language)
@@ -241,19 +241,19 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         lines.append(line)
         said.add(hit.content)
         blocks.recalled = block
-        blocks.told |= same
+        blocks.shown_ids |= same
         blocks.shown.append(_shown(hit, "recalled"))
     if lines:
         blocks.details["recalled"] = f"{len(lines)} passages"
 
 
-def _tells_more(deps: AgentDeps, reflection: MemoryEntry, told: set[str]) -> bool:
+def _tells_more(deps: AgentDeps, reflection: MemoryEntry, shown_ids: set[str]) -> bool:
     """Whether a reflection says something that is not shown, and nothing that no longer holds."""
     ids = reflection.source.references
     facts = deps.stores.store.by_ids(reflection.scope, ids)
     now = deps.stores.now()
     current = len(facts) == len(ids) and all(fact.is_active and not fact.has_expired(now) for fact in facts)
-    return current and told.isdisjoint(ids)
+    return current and shown_ids.isdisjoint(ids)
 
 
 def _states_something(query: str) -> Callable[[MemoryEntry], bool]:

@@ -62,7 +62,7 @@ _ASKED = (
     "ORDER BY position DESC LIMIT 1)"
 )
 _NEAR = f"SELECT message_id, content {_MESSAGES} {LIVE} AND position >= :first AND position < :next ORDER BY position"
-_FAR = 50
+_MAX_DISTANCE = 50
 """What a user asks not to keep was said at most so many messages before."""
 _IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
 _UNREPLACED = f"{_IN_EPOCH} AND replaced_at IS NULL"
@@ -217,7 +217,7 @@ def append(
     session = {"scope": scope, "session_id": session_id}
     # A reply may repeat what the user has asked not to keep.
     replies = bool(messages) and messages[0].role != "user"
-    statement = _NEXT_POSITION + (_ASKED.format(_FAR) if replies else "NULL")
+    statement = _NEXT_POSITION + (_ASKED.format(_MAX_DISTANCE) if replies else "NULL")
     begins, last, asked = connection.row(statement, session) or (None, None, None)
     first = max(begins or 0, 0 if last is None else last + 1)
     rows = [
@@ -240,7 +240,7 @@ def append(
     before = [] if asked is None else [("", _decoded_or_empty(asked))]
     withdraws = any(message.role == "user" and asks_only_not_to_keep(message.text) for message in messages)
     if withdraws or any(asks_only_not_to_keep(message.text) for _, message in before):
-        near = connection.rows(_NEAR, {**session, "first": first - _FAR, "next": first})
+        near = connection.rows(_NEAR, {**session, "first": first - _MAX_DISTANCE, "next": first})
         before = [(message_id, _decoded_or_empty(content)) for message_id, content in near]
     kept = keepable_texts([_spoken(message) for message in (*(message for _, message in before), *messages)])
     written = zip(rows, messages, kept[len(before) :], strict=True)
