@@ -120,8 +120,8 @@ async def serve_http(
 ) -> str:
     """Serve until the process is told to stop; requests that have begun are finished. Returns why it did not start.
 
-    `on_listening` is called with the address, or with the one-time link, when requests are answered. `listening` is a socket
-    that several processes share.
+    `on_listening` is called with the address, or with the one-time link, when requests are answered. `listening` is a
+    socket that several processes share.
     """
     keys = Keys(await asyncio.to_thread(open_key_store, memory.settings))
     try:
