@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
-from jiyi.text.fact_kinds import only_asks
+from jiyi.text.fact_kinds import states_nothing
 
 if TYPE_CHECKING:
     from jiyi.agent.turn import Turn
@@ -45,7 +45,7 @@ class AgentSessions:
             turns = [turn for turn in list(self.live_turns.values()) if turn.reply is None]
             self._questions = {turn.id: self._questions[turn.id] for turn in turns if turn.id in self._questions}
             own = [(turn, self._questions[turn.id]) for turn in turns if turn.session[0] in scopes]
-        return frozenset(message_id for turn, message_id in own if only_asks(turn.text))
+        return frozenset(message_id for turn, message_id in own if states_nothing(turn.text))
 
     def began(self, turn: Turn, message_id: str) -> None:
         """A turn about this message is under way."""

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 
-__all__ = ["Spoken", "asks_only_not_to_keep", "keepable_texts", "without_off_record"]
+__all__ = ["Spoken", "asks_only_not_to_keep", "keepable_texts", "off_record_text", "repeats", "without_off_record"]
 
 # Folded. At the beginning of a clause: "I don't remember that" is no request.
 _CLAUSE_EN: Final = (
@@ -110,6 +110,16 @@ def keepable_texts(said: Sequence[Spoken]) -> list[str]:
     return kept
 
 
+def off_record_text(said: Sequence[Spoken]) -> str:
+    """What the last message of a conversation asks not to keep; empty where it asks for nothing."""
+    if not said or said[-1].text == without_off_record(said[-1].text):
+        return ""
+    if asks_only_not_to_keep(said[-1].text):
+        last = said[-1]
+        return next((one.text for one in reversed(said[:-1]) if (one.role, one.name) == (last.role, last.name)), "")
+    return _taken_out(said[-1].text)
+
+
 def _off_record(parts: Sequence[str]) -> set[int]:
     """The places of the sentences that are not to be kept."""
     left_out: set[int] = set()
@@ -129,11 +139,17 @@ def _taken_out(text: str) -> str:
     return "\n".join(part for place, part in enumerate(parts) if place in left_out)
 
 
-def _without_repeated(reply: str, secret: str) -> str:
-    """A reply without the sentences that have a word or a number of a secret."""
+def repeats(text: str, secret: str) -> bool:
+    """Whether a text has a word or a number of a secret."""
     from jiyi.text.content_words import share_content
 
-    numbers = set(_NUMBERS.findall(secret))
+    if not set(_NUMBERS.findall(secret)).isdisjoint(_NUMBERS.findall(text)):
+        return True
+    return share_content(text, secret)
+
+
+def _without_repeated(reply: str, secret: str) -> str:
+    """A reply without the sentences that have a word or a number of a secret."""
     parts = sentences(reply)
-    left = [part for part in parts if numbers.isdisjoint(_NUMBERS.findall(part)) and not share_content(part, secret)]
+    left = [part for part in parts if not repeats(part, secret)]
     return reply if len(left) == len(parts) else "\n".join(left)
