@@ -13,7 +13,7 @@ from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
-from jiyi.text.questions import asks
+from jiyi.text.questions import is_question
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words
 from jiyi.text.term_ids import term_id
@@ -111,7 +111,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
             only_dates=question.only_dates,
             mean_cosine=_usual_similarity(vectors) if vectors is not None else 0.0,
-            question_share=_unanswered(rows, threads, asked, weights, asking=asks(search.request.query))[scored],
+            question_share=_unanswered(rows, threads, asked, weights, asking=is_question(search.request.query))[scored],
             asked=asked,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],

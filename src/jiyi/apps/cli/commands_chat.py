@@ -21,7 +21,7 @@ from jiyi.errors import InvalidInputError, JiyiError, ModelError
 from jiyi.model.entry import FACT_TYPE
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.text import detect_language
-from jiyi.text.fact_kinds import only_asks
+from jiyi.text.fact_kinds import states_nothing
 from jiyi.text.questions import question_share
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class Conversation:
         """
         hits = await self._memory.recall(question, 2 * _REMINDED, min_relevance=MIN_RELEVANCE)
         # What stands right before a question borrows its words: that alone does not make it an answer.
-        said = [hit for hit in hits if _fits(hit) and not only_asks(hit.content)]
+        said = [hit for hit in hits if _fits(hit) and not states_nothing(hit.content)]
         return [(hit.content, *(newer.content for newer in hit.corrected_by)) for hit in said]
 
     async def _extract_facts(self, job_id: str | None) -> None:
