@@ -166,7 +166,7 @@ def test_a_server_killed_while_it_is_written_to_catches_up_and_recall_goes_on_me
             drainer.drain(index)
         assert len(written) == 3
 
-        [hit, *_] = engine.recall(Request("apple number 42", MAIN))
+        [hit, *_] = engine.answer(Request("apple number 42", MAIN))
         assert hit.key == "k42"
         assert hit.explanation is not None
         said = {part.index: part for part in hit.explanation.coverage}
@@ -182,7 +182,7 @@ def test_a_server_killed_while_it_is_written_to_catches_up_and_recall_goes_on_me
         report = verify(store, drainer, index)
         assert report.sound, report
         assert report.held == 100
-        [hit, *_] = engine.recall(Request("zebra", MAIN))
+        [hit, *_] = engine.answer(Request("zebra", MAIN))
         assert hit.key == "k1"
         assert hit.explanation is not None
         assert all(part.answered for part in hit.explanation.coverage)

@@ -189,7 +189,7 @@ def test_when_the_vectors_go_away_in_the_middle_of_an_answer_words_answer_alone(
     assert isinstance(engine, RecallEngine)
     assert engine.vectors is not None
     broken = replace(engine, vectors=_Failing(engine.vectors, when))
-    [hit] = broken.recall(Request("bees", Filters(("main",))))
+    [hit] = broken.answer(Request("bees", Filters(("main",))))
     assert hit.key == "ada"
     assert hit.explanation is not None
     said = {part.index: part for part in hit.explanation.coverage}
@@ -197,7 +197,7 @@ def test_when_the_vectors_go_away_in_the_middle_of_an_answer_words_answer_alone(
     assert said["vectors"].answered is False
     assert said["vectors"].note == "IndexUnavailableError: the server is gone"
     with pytest.raises(IndexingError, match=r"no index could answer.*the server is gone"):
-        broken.recall(Request("bees", Filters(("main",)), mode="semantic"))
+        broken.answer(Request("bees", Filters(("main",)), mode="semantic"))
 
 
 class _Failing:

@@ -149,10 +149,9 @@ def test_a_proposer_that_cannot_answer_is_named_in_the_coverage(engine: RecallEn
     "entrance",
     [
         lambda engine, request: engine.answer(request),
-        lambda engine, request: engine.recall(request),
         lambda engine, request: engine.answer_counted(request).hits,
     ],
-    ids=["answer", "recall", "answer_counted"],
+    ids=["answer", "answer_counted"],
 )
 def test_every_entrance_asks_again_when_an_index_turns_out_damaged(
     parts: Components, entrance: Callable[[RecallEngine, Request], list[Any]]

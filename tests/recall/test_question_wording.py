@@ -13,7 +13,7 @@ from jiyi.providers.cached import CachedEmbedder
 from jiyi.providers.checked import CheckedEmbedder
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
-from jiyi.text.questions import asks
+from jiyi.text.questions import is_question
 
 if TYPE_CHECKING:
     from jiyi.ports import Vectors
@@ -127,7 +127,7 @@ def test_the_long_term_room_compares_the_question_as_it_is(open_memory: OpenMemo
     ],
 )
 def test_questions_are_told_from_other_texts(text: str, expected: bool) -> None:
-    assert asks(text) is expected
+    assert is_question(text) is expected
 
 
 def test_only_the_vector_of_a_question_is_adapted(open_memory: OpenMemory) -> None:

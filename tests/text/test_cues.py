@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.text.cues import DOMAINS, Statement, attribute_of, find_statements
+from jiyi.text.attributes import read_attribute
+from jiyi.text.cues import DOMAINS, find_statements
 
 STATED = [
     ("我对青霉素过敏。", "health", "lifestyle_and_interests"),
@@ -129,10 +130,6 @@ def test_any_text_gives_only_what_stands_in_it(text: str) -> None:
 # --- attributes ---------------------------------------------------------------------------------------------------
 
 
-def stated(text: str) -> Statement:
-    return Statement(text, "identity", 0.9, "lifestyle_and_interests", 0.8)
-
-
 @pytest.mark.parametrize(
     ("text", "attribute"),
     [
@@ -164,7 +161,7 @@ def stated(text: str) -> Statement:
     ],
 )
 def test_an_attribute_with_one_value_is_read(text: str, attribute: tuple[str, str, str]) -> None:
-    assert attribute_of(stated(text)) == attribute
+    assert read_attribute(text) == attribute
 
 
 @pytest.mark.parametrize(
@@ -183,4 +180,4 @@ def test_an_attribute_with_one_value_is_read(text: str, attribute: tuple[str, st
     ],
 )
 def test_no_attribute_is_read_where_there_is_doubt_or_where_there_can_be_many(text: str) -> None:
-    assert attribute_of(stated(text)) is None
+    assert read_attribute(text) is None

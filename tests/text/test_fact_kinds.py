@@ -2,7 +2,7 @@
 
 import pytest
 
-from jiyi.text.fact_kinds import begins_with_another_person, fact_kind, is_request, only_asks
+from jiyi.text.fact_kinds import begins_with_another_person, fact_kind, is_request, states_nothing
 from jiyi.text.questions import hands_over_text
 
 KINDS = {
@@ -115,7 +115,7 @@ def test_a_text_that_is_given_to_be_worked_on_is_told_from_a_statement(text: str
     ],
 )
 def test_a_message_that_states_nothing_is_told_from_one_that_does(text: str, only: bool) -> None:
-    assert only_asks(text) is only
+    assert states_nothing(text) is only
 
 
 @pytest.mark.parametrize(

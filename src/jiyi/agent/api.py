@@ -224,7 +224,7 @@ class Agent:
 
     async def _put(self, question: Message) -> str:
         """Store what the user said, at the time that it names itself, or now by the clock of the memory."""
-        said_at = None if time_of_message(question) is not None else self._deps.facts.now()
+        said_at = None if time_of_message(question) is not None else self._deps.stores.now()
         message_id: str = await self._deps.chat.put(question, created_at=said_at)
         return message_id
 
@@ -240,14 +240,14 @@ class Agent:
     async def _tail(self) -> list[TurnProgress]:
         """The newest turns. A turn is also known when a part of it is under a summary."""
         deps = self._deps
-        return turns_in(await deps.run(deps.facts.chats.newest, self.scope, self.session_id, _TAIL))
+        return turns_in(await deps.run(deps.stores.chats.newest, self.scope, self.session_id, _TAIL))
 
     async def _all_turns(self) -> list[TurnProgress]:
         """Every turn of the session, also those before a reset: a reset may come in the middle of a turn."""
         deps, place = self._deps, (self.scope, self.session_id)
         messages: list[StoredMessage] = []
-        for epoch in await deps.run(deps.facts.chats.epochs, *place):
-            messages += await deps.run(deps.facts.chats.epoch_messages, *place, epoch.epoch)
+        for epoch in await deps.run(deps.stores.chats.epochs, *place):
+            messages += await deps.run(deps.stores.chats.epoch_messages, *place, epoch.epoch)
         return turns_in(messages)
 
     async def _close_abandoned(self, tail: list[TurnProgress]) -> None:
@@ -257,7 +257,7 @@ class Agent:
         deps = self._deps
         for progress in tail:
             begun = progress.question.created_at
-            old = begun is not None and deps.now() - begun > _ABANDONED_AFTER
+            old = begun is not None and deps.stores.now() - begun > _ABANDONED_AFTER
             if progress.reply is not None or not old or progress.turn_id in self._sessions.live_turns:
                 continue
             end = Message("assistant", None, extra={TURN: progress.turn_id, BROKEN_OFF: ABANDONED})
@@ -268,12 +268,12 @@ class Agent:
                 in_request(OnceRequest(self.scope, f"turn-abandoned:{text_hash(progress.turn_id)}", "")),
             ):
                 await deps.write(
-                    deps.facts.store.append_messages,
+                    deps.stores.store.append_messages,
                     self.scope,
                     self.session_id,
                     [end],
-                    actor=deps.facts.actor,
-                    recallable=deps.facts.recallable,
+                    actor=deps.stores.actor,
+                    recallable=deps.stores.recallable,
                     job=JobDraft(ROUND_JOB, self.scope, about) if self._options.extract else None,
                 )
                 deps.queued()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError
-from jiyi.model import clock
 from jiyi.model.limits import check_whole
 from jiyi.tools.toolbox import Toolbox
 
@@ -92,8 +91,8 @@ class AgentDeps:
     notes: Notes | None
     """`None` when there is no workspace, or it belongs to another scope."""
     longterm: Longterm
-    facts: LongtermDeps
-    """The stores of the long-term room."""
+    stores: LongtermDeps
+    """What the long-term room is made of: facts and chats, the clock, the analyzer, who acts."""
     recall: Callable[..., Any]
     """`AgentMemory.recall`."""
     feedback: Callable[..., Any]
@@ -114,4 +113,3 @@ class AgentDeps:
     retries: int
     simple: bool
     """Simple mode: recall by tags, no long-term block."""
-    now: Callable[[], datetime] = clock.utc_now

@@ -22,7 +22,7 @@ from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
 from jiyi.longterm.context import build_context, drawn_from_several
 from jiyi.longterm.profile import MAX_FACTS, build_profile
-from jiyi.model.domain import GENERAL_CHAT
+from jiyi.longterm.router import FALLBACK
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
@@ -31,7 +31,7 @@ from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
 from jiyi.prompts.agent import INSTRUCTIONS, corrected, passages_block, said_in, today
 from jiyi.text import detect_language, fold
-from jiyi.text.fact_kinds import only_asks
+from jiyi.text.fact_kinds import states_nothing
 from jiyi.text.language import Language
 from jiyi.text.questions import asks_about_texts
 from jiyi.text.smalltalk import says_nothing
@@ -46,8 +46,13 @@ _MAX_LONGTERM: Final = 1_000
 _MAX_RECALLED: Final = 1_500
 _MAX_PASSAGE: Final = 300
 _PASSAGES: Final = 8
+<<<<<<< HEAD
 _MAX_WHOLE: Final = 400
 """Up to so many characters a message is shown whole instead of the facts that were made of it."""
+=======
+_BLANK_LINES: Final = 8
+"""Tokens of the blank lines between the parts: one or two each."""
+>>>>>>> main
 _QUERY_CHARACTERS: Final = 2_000
 _MIN_REPEATED: Final = 6
 """A shorter text may stand in another by accident."""
@@ -90,9 +95,7 @@ def share_out(options: AgentOptions, tools: Sequence[Any], counter: TokenCounter
     profile = min(options.profile_tokens, room // _MEMORY_SHARE)
     longterm = min(_MAX_LONGTERM, room // _MEMORY_SHARE)
     recalled = min(_MAX_RECALLED, room // _MEMORY_SHARE)
-    # A blank line between two parts is a token or two.
-    joints = 8
-    conversation = room - notes - profile - longterm - recalled - joints
+    conversation = room - notes - profile - longterm - recalled - _BLANK_LINES
     return Shares(instructions, defined, notes, profile, longterm, recalled, conversation)
 
 
@@ -130,9 +133,9 @@ async def gather_blocks(
     """What the rooms know for this question."""
     language = detect_language(question)
     blocks = Blocks(options.instructions or INSTRUCTIONS[language])
-    blocks.today = today(deps.facts.now().astimezone(deps.zone), language)
+    blocks.today = today(deps.stores.now().astimezone(deps.zone), language)
     query = _query(question)
-    blocks.conflicts = await deps.run(open_conflicts, deps.facts, visible_scopes(deps.scope))
+    blocks.conflicts = await deps.run(open_conflicts, deps.stores, visible_scopes(deps.scope))
     await _add_notes(deps, shares, blocks)
     # "Am I allergic to penicillin?" has the words of the fact that it asks for.
     said = Said([blocks.notes, *(message.text for message in window if message.text != question)])
@@ -176,8 +179,9 @@ async def _add_notes(deps: AgentDeps, shares: Shares, blocks: Blocks) -> None:
 async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> bool:
     """The block of long-term memories; whether the question is small talk for which nothing is searched."""
     found = await deps.longterm.retrieve_relevant_memories(deps.scope, query, time_zone=deps.zone)
-    blocks.problems += [note for note in found.notes if "fail" in note]
-    if not found and found.domains == (GENERAL_CHAT,):
+    if found.routed_by == FALLBACK:
+        blocks.problems += found.notes
+    if found.skipped:
         return True
     states = _states_something(query)
     relevant = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE and states(hit)]
@@ -203,7 +207,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
 
 async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language, said: Said) -> None:
     """The block of what an answer has to respect whatever is asked; being shown in it is no use of a memory."""
-    facts = await deps.run(deps.facts.store.profile_facts, deps.scope, deps.facts.now(), limit=MAX_FACTS)
+    facts = await deps.run(deps.stores.store.profile_facts, deps.scope, deps.stores.now(), limit=MAX_FACTS)
     blocks.profile, shown = await deps.run(
         build_profile,
         facts,
@@ -223,7 +227,17 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
     hits = await deps.recall(
+<<<<<<< HEAD
         query, 4 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum, duplicates=True
+=======
+        query,
+        2 * _PASSAGES,
+        scope=deps.scope,
+        kind=deps.kind,
+        min_relevance=minimum,
+        time_zone=deps.zone,
+        now=deps.stores.given_now,
+>>>>>>> main
     )
     language = detect_language(query)
     states = _states_something(query)
@@ -284,8 +298,8 @@ def _add_passage(deps: AgentDeps, shares: Shares, blocks: Blocks, hit: MemoryEnt
 def _tells_more(deps: AgentDeps, reflection: MemoryEntry, told: set[str]) -> bool:
     """Whether a reflection says something that is not shown, and nothing that no longer holds."""
     ids = reflection.source.references
-    facts = deps.facts.store.by_ids(reflection.scope, ids)
-    now = deps.facts.now()
+    facts = deps.stores.store.by_ids(reflection.scope, ids)
+    now = deps.stores.now()
     current = len(facts) == len(ids) and all(fact.is_active and not fact.has_expired(now) for fact in facts)
     return current and told.isdisjoint(ids)
 
@@ -303,7 +317,7 @@ def _states_something(query: str) -> Callable[[MemoryEntry], bool]:
         if hit.memory_type == MESSAGE_TYPE and says_nothing(hit.content):
             return False
         # What the assistant said answers, also where it asks.
-        return about_requests or hit.role == "assistant" or hit.pinned or not only_asks(hit.content)
+        return about_requests or hit.role == "assistant" or hit.pinned or not states_nothing(hit.content)
 
     return states
 
@@ -409,5 +423,5 @@ def _parts(
         BudgetPart("recalled", counter.count(blocks.recalled), shares.recalled, blocks.details.get("recalled", "")),
     ]
     rest = max(total - sum(part.tokens for part in fixed), 0)
-    said = BudgetPart("conversation", rest, shares.conversation + 8, f"{len(messages) - 1} messages")
+    said = BudgetPart("conversation", rest, shares.conversation + _BLANK_LINES, f"{len(messages) - 1} messages")
     return (*fixed[:1], BudgetPart("tools", shares.tools, shares.tools), *fixed[1:], said)

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
-from jiyi.agent.progress import BROKEN_OFF, TURN, broken_off
+from jiyi.agent.progress import BROKEN_OFF, TURN, broken_off, own_last
 from jiyi.agent.prompt import Blocks, Prompt, Shares, compose
-from jiyi.agent.tool_calls import as_openai, read_tool_call
+from jiyi.agent.tool_calls import as_openai, read_tool_call, words_of
 from jiyi.errors import InvalidInputError, JiyiError, StorageError
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.identity import text_hash
@@ -22,6 +22,7 @@ from jiyi.model.message_formats import to_anthropic, to_openai
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget
 from jiyi.text import fold
+from jiyi.text.off_record import Spoken, off_record_text, repeats
 from jiyi.tools.answer import MIN_TOKENS
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ _INTERRUPTED: Final = (
     "Error: the program was interrupted during this call. It may have been carried out or not: look before you repeat "
     "it."
 )
+_KEEPING: Final = frozenset({"remember", "update", "memory_append"})
+"""The tools of the memory that keep a text."""
+_NOT_KEPT: Final = "Error: the user has asked not to keep this: nothing was stored."
 
 
 class Turn:
@@ -161,10 +165,12 @@ class Turn:
                 await asyncio.shield(self._put(asked))
             for call in calls:
                 bound = max(MIN_TOKENS, min(MAX_TOOL_ANSWER, self._left // 2))
-                answer = await self._tools.answer(call.name, call.arguments, max_tokens=bound)
-                self._left = max(self._left - self._deps.counter.count(answer.text), 0)
-                texts.append(answer.text)
-                await asyncio.shield(self._put(_result(call, answer.text, self._id)))
+                text = self._refusal(call)
+                if text is None:
+                    text = (await self._tools.answer(call.name, call.arguments, max_tokens=bound)).text
+                self._left = max(self._left - self._deps.counter.count(text), 0)
+                texts.append(text)
+                await asyncio.shield(self._put(_result(call, text, self._id)))
         except BaseException:
             # A task was cancelled, or a tool of the program has failed. Models refuse a prompt in which a call has no
             # result.
@@ -172,6 +178,18 @@ class Turn:
             raise
         await self._refresh()
         return texts
+
+    def _refusal(self, call: ToolCall) -> str | None:
+        """The answer to a call that would keep what the user has asked not to keep."""
+        of_program = () if self._options.own_tools is None else self._options.own_tools.tools
+        named = [tool for tool in self._tools.tools if call.name in {tool.name, *tool.aliases}]
+        if not any(tool.name in _KEEPING and tool not in of_program for tool in named):
+            return None
+        said = [Spoken(one.role, one.name, one.text) for one in own_last(self._window, self._id, self._question)]
+        while said and said[-1].role != "user":
+            said.pop()
+        secret = off_record_text(said)
+        return _NOT_KEPT if secret and repeats(words_of(call), secret) else None
 
     async def record(self, tool_call: Any, result: str) -> None:
         """Store a call of a tool of your own that you have carried out yourself, with its result as text."""
@@ -224,7 +242,7 @@ class Turn:
             with in_request(OnceRequest(self._deps.scope, f"turn-reply:{text_hash(self._id)}", "")):
                 [message_id] = await self._append([reply], job)
         except RepeatedRequestError as repeated:
-            stored = await self._deps.run(self._deps.facts.store.messages, self._deps.scope, repeated.ids[:1])
+            stored = await self._deps.run(self._deps.stores.store.messages, self._deps.scope, repeated.ids[:1])
             self._reply = stored[0][1].text if stored else ""
             self._broken_off = broken_off(stored[0][1]) if stored else None
             self._check_open()
@@ -252,13 +270,13 @@ class Turn:
 
     def _own_ids(self, names: Sequence[str]) -> list[str]:
         """The ids of the user's own memories with these ids or keys."""
-        scope, store = self._deps.scope, self._deps.facts.store
+        scope, store = self._deps.scope, self._deps.stores.store
         found = [*store.by_ids(scope, names), *store.by_keys(scope, names).values()]
         return list(dict.fromkeys(entry.id for entry in found if entry.is_active))
 
     def _guess_used(self, reply: str) -> list[str]:
         """Memories whose words, beyond those of the question, stand in the reply for the most part."""
-        analyzer = self._deps.facts.analyzer
+        analyzer = self._deps.stores.analyzer
 
         def terms(text: str) -> frozenset[str]:
             return frozenset(analyzer.analyze(fold(text)).words)
@@ -279,12 +297,12 @@ class Turn:
     async def _append(self, messages: Sequence[Message], job: JobDraft | None) -> list[str]:
         deps = self._deps
         ids: list[str] = await deps.write(
-            deps.facts.store.append_messages,
+            deps.stores.store.append_messages,
             deps.scope,
             deps.session_id,
             [check_message(message, "message") for message in messages],
-            actor=deps.facts.actor,
-            recallable=deps.facts.recallable,
+            actor=deps.stores.actor,
+            recallable=deps.stores.recallable,
             job=job,
         )
         deps.written()

@@ -40,7 +40,7 @@ class TaskModels:
 class Similar(Protocol):
     """Finds the memories that a new fact is to be compared with."""
 
-    def recall(self, request: Request) -> list[MemoryEntry]:
+    def answer(self, request: Request) -> list[MemoryEntry]:
         """Those that are most like the query, best first."""
         ...
 

@@ -393,13 +393,13 @@ class FactIngestor:
         if not query:
             return []
         filters = Filters((scope,), memory_types=(FACT_TYPE,))
-        return self._deps.similar.recall(Request(query, filters, limit=limit))
+        return self._deps.similar.answer(Request(query, filters, limit=limit))
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
         probe = f"{_PROBES.get(attribute.split(maxsplit=1)[0], '')} {attribute} {'' if subject == 'user' else subject}"
         filters = Filters((scope,), memory_types=(FACT_TYPE,))
-        return self._deps.similar.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
+        return self._deps.similar.answer(Request(probe, filters, limit=_PROBED, mode="keyword"))
 
     def _likeness(self, text: str, others: Sequence[str]) -> list[float | None]:
         """How similar the meanings are; unknown without an embedder."""

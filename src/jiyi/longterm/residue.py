@@ -17,7 +17,7 @@ from jiyi.text.normalize import fold
 from jiyi.text.phrase import SPEAKER
 from jiyi.text.phrases_en import predicate_en
 from jiyi.text.phrases_zh import predicate_zh
-from jiyi.text.subject_phrases import phrases_of, subject_of_clause
+from jiyi.text.subject_phrases import names_its_subject, phrases_of
 from jiyi.text.subjects import PRONOUN, starts_with_subject, subject_words
 
 __all__ = ["HEADING", "residue_without_attribute", "says_something", "without_pieces"]
@@ -65,7 +65,7 @@ def _readable(text: str, first: str) -> str:
     han = _HAN.search(text) is not None
     pronoun = PRONOUN.search(folded) is not None
     begins = (predicate_zh if han else predicate_en)(text)
-    named = subject_of_clause(text)
+    named = names_its_subject(text)
     if not pronoun and ((han and named) or (begins is not None and (named or starts_with_subject(folded)))):
         return text
     who = _subject_in(first, subject_words(first)) if not _HE_OR_SHE.search(folded) else subject_words(first)

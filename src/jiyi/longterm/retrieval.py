@@ -12,6 +12,7 @@ from jiyi.errors import SimpleModeError, StorageError
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.reflection import without_repetition
 from jiyi.longterm.router import Route, route
+from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.scope import visible_scopes
@@ -51,6 +52,11 @@ class Recollections(list[MemoryEntry]):
         """Who said so: `rules`, `model:NAME`, `caller`, or `fallback` after a failure."""
         self.notes = notes
         """What the caller should know, such as that the router failed and everything was searched."""
+
+    @property
+    def skipped(self) -> bool:
+        """Whether nothing was searched, because the question is small talk."""
+        return not self and self.domains == (GENERAL_CHAT,)
 
 
 class Retriever:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from jiyi.errors import ModelError
 from jiyi.longterm.dependencies import RULES, made_by
@@ -16,6 +16,8 @@ from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import ROUTE_SCHEMA, route_messages
 
 _log = logging.getLogger("jiyi.longterm")
+FALLBACK: Final = "fallback"
+"""The value of `Route.by` after a failure of the model: everything is searched, and the note says why."""
 _MAX_QUERY = 4_000
 _REPLY_TOKENS = 200
 
@@ -59,7 +61,7 @@ def route(model: ChatModel | None, query: str) -> Route:
     except ModelError as error:
         _log.warning("the router failed (%s): all domains are searched", type(error).__name__)
         note = f"the router failed ({type(error).__name__}: {error}); all domains were searched"
-        return Route(DOMAINS, "fallback", note)
+        return Route(DOMAINS, FALLBACK, note)
     return Route(domains, made_by(model))
 
 

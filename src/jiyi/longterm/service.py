@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -230,7 +229,7 @@ class LongtermService:
 
         def linked(ids: Iterable[str | None]) -> list[dict[str, Any]]:
             wanted = [entry_id for entry_id in ids if entry_id is not None]
-            return [replace(each).to_dict() for each in store.by_ids(scope, wanted)]
+            return [each.to_dict() for each in store.by_ids(scope, wanted)]
 
         return {
             "entry": entry.to_dict(),

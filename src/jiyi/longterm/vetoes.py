@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jiyi.text.beginnings import takes_up_something_else
 from jiyi.text.ended_things import ends_something_else
-from jiyi.text.no_change import leaves_alone, only_differs
+from jiyi.text.no_change import changes_nothing_of, only_differs
 from jiyi.text.persons import about_other_persons, persons_of
 from jiyi.text.requests import asks_something_else
 
@@ -23,7 +23,7 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
     persons = persons_of(message)
     return [
         about_other_persons(message, fact, persons)
-        or leaves_alone(message, fact)
+        or changes_nothing_of(message, fact)
         or asks_something_else(message, fact)
         or ends_something_else(message, fact)
         or takes_up_something_else(message, fact)

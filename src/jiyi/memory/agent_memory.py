@@ -172,7 +172,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             chat=self.chat(session, scope=scope),
             notes=self.notes if has_notes else None,
             longterm=self.longterm,
-            facts=self._lt,
+            stores=self._lt,
             recall=self.recall,
             feedback=self.runtime.feedback,
             toolbox=lambda hides: self._toolbox(scope, kind, MAX_TOOL_ANSWER, hides, zone),
@@ -187,7 +187,6 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             zone=zone,
             retries=settings.llm_retries,
             simple=settings.enable_simple_memory,
-            now=self._lt.now,
         )
         shares = share_out(options, make_toolbox(deps, options, None).openai(), counter, with_notes=has_notes)
         limit = shares.conversation

@@ -32,7 +32,7 @@ from jiyi.notes.listing import (
     list_notes,
     stamp_of,
 )
-from jiyi.notes.paths import LONG_TERM, is_long_term
+from jiyi.notes.paths import MEMORY_FILE, is_memory_file
 
 _CAN_WALK: Final = os.open in os.supports_dir_fd
 _FILE_FLAGS: Final = NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -90,11 +90,11 @@ class Files:
         with self._folder(()) as folder:
             return list_notes(folder)
 
-    def long_term(self) -> str:
+    def memory_file(self) -> str:
         """The name of the long-term memory as it is written here: `MEMORY.md`, or `memory.md` where that is there."""
         with self._folder(()) as folder:
-            names = [name for name, _ in entries_of(folder) if is_long_term(name)]
-        return LONG_TERM if LONG_TERM in names or not names else names[0]
+            names = [name for name, _ in entries_of(folder) if is_memory_file(name)]
+        return MEMORY_FILE if MEMORY_FILE in names or not names else names[0]
 
     def stamp(self, path: str) -> FileStamp | None:
         """What the system says of one file; `None` when there is none."""

@@ -23,7 +23,7 @@ from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import current_first, mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
-from jiyi.recall.narrowing import expired_crowd, narrowed
+from jiyi.recall.narrowing import narrowed, short_because_of_expiry
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
 from jiyi.recall.question import text_to_embed
 from jiyi.recall.ranking import rank
@@ -32,7 +32,7 @@ from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
-from jiyi.text.questions import asks
+from jiyi.text.questions import is_question
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -102,10 +102,6 @@ class RecallEngine:
         """
         return self.answer_counted(request).hits
 
-    def recall(self, request: Request) -> list[MemoryEntry]:
-        """The same as `answer`, under the name that `longterm.dependencies.Similar` asks for."""
-        return self.answer_counted(request).hits
-
     def answer_counted(self, request: Request) -> Answer:
         """The same with how many candidates there were. Every entrance passes here.
 
@@ -116,10 +112,10 @@ class RecallEngine:
         if frozenset() in {request.filters.ids, request.filters.among}:
             return Answer([], 0)
         answer = self._answer_safely(request)
-        if expired_crowd(request, answer, self.store, self.settings):
+        if short_because_of_expiry(request, answer, self.store, self.settings):
             filters = replace(request.filters, beyond_expired=True)
             answer = self._answer_safely(replace(request, filters=filters))
-        if not answer.corrected:
+        if not answer.may_be_corrected:
             return answer
         hits, instead = mark_corrected(answer.hits, self.store, self.analyzer)
         # Where a formula or the similarity itself gives the order, it stays.
@@ -257,7 +253,7 @@ class RecallEngine:
             filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
         text = self._ask_text(text)
         text = text._replace(search=text.search.with_vectors(filtered))
-        return self._finish(text, vector_coverage, now)._replace(corrected=reading.corrected), vector
+        return self._finish(text, vector_coverage, now)._replace(may_be_corrected=reading.corrected), vector
 
     def _finish(self, text: _TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
         """Candidates from the answers of all sources, in order."""
@@ -383,7 +379,7 @@ class RecallEngine:
         return embedder.as_question(vector) if adapts and provides(embedder, AdaptsQuestions) else vector
 
     def _asked_as_question(self, request: Request) -> bool:
-        return self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+        return self.settings.adapts_questions and not request.by_similarity and is_question(request.query)
 
     def _how_personal(self, request: Request, vector: Vectors | None) -> float:
         """What the embedder says of the question; of what does not ask ("explain tides"), only if it is general."""
@@ -436,7 +432,7 @@ class RecallEngine:
     def _wording(self, found: _TextAnswer) -> str:
         """The text to embed. What does not ask is embedded as it is, so that an entry's own text finds the entry."""
         request = found.search.request
-        if found.statistics is None or request.by_similarity or not asks(request.query):
+        if found.statistics is None or request.by_similarity or not is_question(request.query):
             return request.query
         return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
 

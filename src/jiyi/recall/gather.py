@@ -118,10 +118,10 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
             related=_related(question.words if vectors is not None else (), words)[scored],
-            answers=(_answers(question.answer_terms, words) * ~threads.timed)[scored]
+            answers=(_has_any_term(question.answer_terms, words) * ~threads.timed)[scored]
             if question.answer_terms
             else None,
-            states=_answers(question.attributes, words)[scored] if question.attributes else None,
+            states=_has_any_term(question.attributes, words)[scored] if question.attributes else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -187,7 +187,7 @@ def _usual_similarity(vectors: FilteredScan) -> float:
 
 
 class _Threads(NamedTuple):
-    """Which rows stand in one thread, and what kind of thread it is. Said once, for all rules that ask."""
+    """Which rows stand in one thread, and what kind of thread it is: read once, for all rules that need it."""
 
     number: Rows
     """Row -> thread."""
@@ -271,12 +271,15 @@ class _Terms(NamedTuple):
         ends = np.cumsum([len(count) for count in counts], dtype=np.int64)
         return cls(np.frombuffer(b"".join(terms), dtype="<u4"), np.frombuffer(b"".join(counts), dtype=np.uint8), ends)
 
-    def find(self, ids: TermIds) -> tuple[Rows, Rows, Rows]:
-        """Where these terms stand: for each time one of them does its place, its row, and which one it is."""
-        # Most terms are none of these: half of the bits tell that at once.
+    def possible_places(self, ids: TermIds) -> Rows:
+        """Where one of these terms may stand. Most terms are none of them: half of the bits tell that at once."""
         may_be = np.zeros(1 << 16, dtype=np.bool_)
         may_be[ids & 0xFFFF] = True
-        places = np.flatnonzero(may_be[self.ids & 0xFFFF])
+        return np.flatnonzero(may_be[self.ids & 0xFFFF])
+
+    def find(self, ids: TermIds) -> tuple[Rows, Rows, Rows]:
+        """Where these terms stand: for each time one of them does its place, its row, and which one it is."""
+        places = self.possible_places(ids)
         at, which = (self.ids[places][:, None] == ids).nonzero()
         places = places[at]
         return places, self.ends.searchsorted(places, side="right"), which
@@ -339,12 +342,10 @@ def _sorted_ids(terms: tuple[str, ...]) -> TermIds:
     return np.sort(_ids(terms))
 
 
-def _answers(names: tuple[str, ...], terms: _Terms) -> Floats:
+def _has_any_term(names: tuple[str, ...], terms: _Terms) -> Floats:
     """Row -> 1 where it has one of these terms, of which there are hundreds."""
     ids = _sorted_ids(names)
-    may_be = np.zeros(1 << 16, dtype=np.bool_)
-    may_be[ids & 0xFFFF] = True
-    places = np.flatnonzero(may_be[terms.ids & 0xFFFF])
+    places = terms.possible_places(ids)
     possible = terms.ids[places]
     places = places[ids[np.minimum(ids.searchsorted(possible), len(ids) - 1)] == possible]
     found = np.zeros(len(terms.ends))

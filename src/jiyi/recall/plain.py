@@ -22,7 +22,7 @@ class PlainRecall:
     store: RecordStore
     analyzer: Analyzer
 
-    def recall(self, request: Request) -> list[MemoryEntry]:
+    def answer(self, request: Request) -> list[MemoryEntry]:
         """The entries that share the most terms with the query, the newer first where as many."""
         wanted = self._terms(request.query)
         found: list[tuple[int, MemoryEntry]] = []

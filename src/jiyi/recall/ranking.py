@@ -16,7 +16,7 @@ from jiyi.recall.duplicates import Folding
 from jiyi.recall.search import vector_limit
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
 from jiyi.text import highlight
-from jiyi.text.questions import asks, asks_about_texts, hands_over_text
+from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
 from jiyi.text.rarity import share_unknown
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class _Answers:
         query = search.request.query
         self._compares = search.request.by_similarity
         """Whether the similarity itself is the answer."""
-        self._asked = asks(query) and not self._compares
+        self._asked = is_question(query) and not self._compares
         self._about_texts = self._asked and asks_about_texts(query)
         self._texts: list[_Weighed] = []
         """Those that were given to be worked on."""

@@ -51,8 +51,8 @@ class Answer(NamedTuple):
     hits: list[MemoryEntry]
     candidates: int
     """How many entries were compared."""
-    corrected: bool = True
-    """Whether facts of the hits may have been corrected, as far as it is known."""
+    may_be_corrected: bool = True
+    """Whether facts of the hits may have been corrected; only a search that has looked says no."""
 
 
 def check_mode(mode: str) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.questions import asks
+from jiyi.text.questions import is_question
 
 __all__ = ["answer_terms"]
 
@@ -58,7 +58,7 @@ _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: 
 
 def answer_terms(question: str) -> tuple[str, ...]:
     """Terms of which an answer to the question has one; none where it asks for no kind that is known by its words."""
-    if not asks(question):
+    if not is_question(question):
         return ()
     folded = fold(question)
     return next((_terms(kind) for kind, pattern in _patterns().items() if pattern.search(folded)), ())

@@ -2,7 +2,7 @@
 
 A sentence that asks, imagines, quotes, passes the time or gives orders to the memory itself states nothing. Of the rest
 each is held against the tables of `jiyi.text.cue_rules`: the first rule that matches names the kind, and the words of
-the sentence may move its domain. `attribute_of` reads the attribute that a statement sets, where that is certain.
+the sentence may move its domain.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.text.attributes import read_attribute
 from jiyi.text.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
 from jiyi.text.evidence import has_date, weigh
 from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, PASSING, QUESTION, TASK_FOR_NOW
@@ -22,7 +21,7 @@ from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.steering import without_steering
 
-__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "attribute_of", "find_statements", "strip_code"]
+__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "find_statements", "strip_code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +76,6 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
 def strip_code(text: str) -> str:
     """A text without code."""
     return _CODE.sub(" ", text)
-
-
-def attribute_of(statement: Statement) -> tuple[str, str, str] | None:
-    """(subject, attribute, value) if the statement surely sets an attribute that has one value at a time.
-
-    The subject is `user` or a relation such as `mother`; words for the same attribute in both languages give the same
-    name. A later statement with the same subject and attribute corrects the earlier one. Allergies, hobbies and the
-    like can be many and give `None`.
-    """
-    return read_attribute(statement.content)
 
 
 # --- one sentence -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from jiyi.text.cue_rules import Domain, Kind, Rule
 from jiyi.text.dates import find_dates
 from jiyi.text.patterns import has_han
 
-__all__ = ["subject_domain", "weigh"]
+__all__ = ["has_date", "weigh"]
 
 _ENOUGH: Final = 2.0
 
@@ -125,7 +125,7 @@ def has_date(folded: str) -> bool:
     return bool(find_dates(folded, now=_SOME_DAY, tz=UTC))
 
 
-def subject_domain(folded: str) -> tuple[Domain, int] | None:
+def _subject_domain(folded: str) -> tuple[Domain, int] | None:
     """The domain that most of the words speak of, and how many; the first of equals."""
     counts = [(len(set(pattern.findall(folded))), domain) for domain, pattern in _SUBJECTS]
     best = max(count for count, _ in counts)
@@ -140,7 +140,7 @@ def _person_weight(folded: str) -> float:
 
 def weigh(sentence: str, folded: str) -> Rule | None:
     """A rule for a sentence that states something worth remembering without a cue phrase, else `None`."""
-    subject = subject_domain(folded)
+    subject = _subject_domain(folded)
     is_health = _HEALTH.search(folded) is not None
     dated = has_date(folded)
     if subject is None and not is_health:

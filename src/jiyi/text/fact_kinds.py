@@ -12,7 +12,7 @@ from typing import Final
 
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import any_of
-from jiyi.text.questions import asks, hands_over_text, question_share
+from jiyi.text.questions import hands_over_text, is_question, question_share
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.statement_features import REQUEST
@@ -25,7 +25,7 @@ __all__ = [
     "begins_with_another_person",
     "fact_kind",
     "is_request",
-    "only_asks",
+    "states_nothing",
 ]
 
 HEALTH: Final = "health"
@@ -162,7 +162,7 @@ def is_request(text: str) -> bool:
     if _is_standing(folded):
         return False
     if _TASK.search(folded) is None and REQUEST.search(folded) is None:
-        return asks(text) and question_share(text if folded.endswith("?") else f"{text}?") >= 0.5
+        return is_question(text) and question_share(text if folded.endswith("?") else f"{text}?") >= 0.5
     clauses = [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
     if len(clauses) == 1 or hands_over_text(text):
         return True
@@ -209,7 +209,7 @@ def begins_with_another_person(text: str) -> bool:
     return (_NAME_EN.match(text.strip()) or _NAME_ZH.match(text.strip())) is not None
 
 
-def only_asks(text: str) -> bool:
+def states_nothing(text: str) -> bool:
     """Whether a message states nothing about anybody: requests, bare questions, small talk, or a text to work on.
 
     "Book a table, I don't eat fish" states something.

@@ -1,7 +1,8 @@
 """Messages that change nothing of what they touch: wishes, conditions, additions, celebrations, stays and visits.
 
-`leaves_alone` tells whether a message of one of these kinds surely says nothing against a fact; `only_differs` whether
-it tells by how much something has changed, and not to what: the older figure is doubtful then, and not replaced.
+`changes_nothing_of` tells whether a message of one of these kinds surely says nothing against a fact; `only_differs`
+whether it tells by how much something has changed, and not to what: the older figure is doubtful then, and not
+replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jiyi.text.claims import clauses_of
 from jiyi.text.content_words import share_content
 from jiyi.text.normalize import fold
 
-__all__ = ["is_conditional", "leaves_alone", "only_differs"]
+__all__ = ["changes_nothing_of", "only_differs"]
 
 # What somebody would like later is not so yet.
 _LATER: Final = re.compile(
@@ -78,7 +79,7 @@ _VISITS: Final = re.compile(
 )
 
 
-def leaves_alone(message: str, fact: str) -> bool:
+def changes_nothing_of(message: str, fact: str) -> bool:
     """Whether a message is of a kind that changes nothing of a fact."""
     said, known = fold(message), fold(fact)
     if is_mistake(said):
@@ -115,7 +116,7 @@ def only_differs(message: str) -> bool:
     return _BY.search(said) is not None and not _tells_total(_BY.sub(" ", said))
 
 
-def is_conditional(text: str) -> bool:
+def _is_conditional(text: str) -> bool:
     """Whether a text says what follows if something happens."""
     return any(_CONDITION.search(fold(sentence)) for sentence in re.split(r"(?<=[.!?。！？])\s*", text) if sentence)
 
@@ -135,9 +136,9 @@ def _only_wishes(message: str) -> bool:
 
 def _by_condition(said: str, known: str) -> bool:
     """Whether one of the two holds only under a condition, which the other says nothing of."""
-    if is_conditional(said):
-        return not is_conditional(known)
-    return is_conditional(known) and not ends(said) and not (changes(said) and share_content(said, known))
+    if _is_conditional(said):
+        return not _is_conditional(known)
+    return _is_conditional(known) and not ends(said) and not (changes(said) and share_content(said, known))
 
 
 def _celebrates(said: str, known: str) -> bool:

@@ -10,7 +10,7 @@ from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
 from jiyi.text.sentences import CLOSERS, sentences
 
-__all__ = ["asks", "asks_about_texts", "hands_over_text", "question_share"]
+__all__ = ["asks_about_texts", "hands_over_text", "is_question", "question_share"]
 
 # Compiled at first use: a command that only asks does not need them.
 _compiled = cache(re.compile)
@@ -69,7 +69,7 @@ _TEXT_OFFSET: Final = 90
 
 
 @lru_cache(maxsize=32)
-def asks(text: str) -> bool:
+def is_question(text: str) -> bool:
     """Whether the text is a question: by its end, its first word, or a Chinese word that asks.
 
     Kept for a moment: one recall asks it several times of the same text.

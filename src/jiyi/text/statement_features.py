@@ -22,8 +22,6 @@ __all__ = [
     "asks_for_confirmation",
     "asks_the_memory",
     "features_of",
-    "is_fiction",
-    "is_foreign_text",
     "is_invented",
     "is_quoted_text",
     "is_role_play",
@@ -252,14 +250,14 @@ def without_announcement(text: str) -> str:
     return text if found is None else text[found.end() :].strip() or text
 
 
-def is_fiction(folded: str) -> bool:
+def _is_fiction(folded: str) -> bool:
     """Whether a text imagines, plays a role or orders fiction."""
     return FICTION.search(folded) is not None
 
 
 def is_invented(folded: str) -> bool:
     """Whether a text is imagined or meant ironically: what it says is not so."""
-    return is_fiction(folded) or SARCASM.search(folded) is not None
+    return _is_fiction(folded) or SARCASM.search(folded) is not None
 
 
 def is_role_play(folded: str) -> bool:
@@ -269,10 +267,10 @@ def is_role_play(folded: str) -> bool:
 
 def is_quoted_text(text: str) -> bool:
     """Whether a text quotes somebody else's words, to be translated, corrected or explained."""
-    return is_foreign_text(fold(text)) and (QUOTED.search(text) is not None or _ANNOUNCED.search(text) is not None)
+    return _is_foreign_text(fold(text)) and (QUOTED.search(text) is not None or _ANNOUNCED.search(text) is not None)
 
 
-def is_foreign_text(folded: str) -> bool:
+def _is_foreign_text(folded: str) -> bool:
     """Whether a text is about words of somebody else: to be translated, corrected, explained."""
     return FOREIGN_TEXT.search(folded) is not None
 

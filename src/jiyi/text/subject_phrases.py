@@ -29,9 +29,9 @@ __all__ = [
     "SubjectRelation",
     "about_different_things",
     "compared_subjects",
+    "names_its_subject",
     "other_things",
     "phrases_of",
-    "subject_of_clause",
 ]
 
 _TELLS: Final = re.compile(
@@ -89,7 +89,7 @@ def phrases_of(text: str, *, known: bool = False) -> tuple[Phrase, ...]:
     return tuple(found)
 
 
-def subject_of_clause(clause: str) -> bool:
+def names_its_subject(clause: str) -> bool:
     """Whether a clause names what it is about, other than the speaker."""
     phrase = _read(clause)
     return phrase is not None and phrase.named

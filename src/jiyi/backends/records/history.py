@@ -57,13 +57,15 @@ _LAST = f"SELECT position {_MESSAGES} {LIVE} ORDER BY position DESC LIMIT 1"
 _NEXT_POSITION = (
     f"SELECT (SELECT first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1), ({_LAST}), "
 )
-_ASKED = (
-    f"(SELECT content {_MESSAGES} {LIVE} AND role = 'user' AND position > ({_LAST}) - {{0}} "
-    "ORDER BY position DESC LIMIT 1)"
-)
-_NEAR = f"SELECT message_id, content {_MESSAGES} {LIVE} AND position >= :first AND position < :next ORDER BY position"
 _FAR = 50
 """What a user asks not to keep was said at most so many messages before."""
+_LONG = 50_000
+"""A question is not read again for its reply if it is longer."""
+_ASKED = (
+    f"(SELECT CASE WHEN length(content) > {_LONG} THEN NULL ELSE content END {_MESSAGES} {LIVE} AND role = 'user' "
+    f"AND position > ({_LAST}) - {_FAR} ORDER BY position DESC LIMIT 1)"
+)
+_NEAR = f"SELECT message_id, content {_MESSAGES} {LIVE} AND position >= :first AND position < :next ORDER BY position"
 _IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
 _UNREPLACED = f"{_IN_EPOCH} AND replaced_at IS NULL"
 _OUTDATED = f"{_IN_EPOCH} AND state = 'new' AND last_position >= :position"
@@ -217,7 +219,7 @@ def append(
     session = {"scope": scope, "session_id": session_id}
     # A reply may repeat what the user has asked not to keep.
     replies = bool(messages) and messages[0].role != "user"
-    statement = _NEXT_POSITION + (_ASKED.format(_FAR) if replies else "NULL")
+    statement = _NEXT_POSITION + (_ASKED if replies else "NULL")
     begins, last, asked = connection.row(statement, session) or (None, None, None)
     first = max(begins or 0, 0 if last is None else last + 1)
     rows = [
