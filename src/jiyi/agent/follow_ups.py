@@ -22,17 +22,17 @@ _MAX_LENGTH: Final = 200
 
 def follow_ups(deps: AgentDeps, shown: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """The messages of the user after those that memories were made of, each once, in the order of the memories."""
-    scope, facts = deps.scope, deps.facts
+    scope, stores = deps.scope, deps.stores
     ids = [each for hit in shown if hit.scope == scope for each in _messages_of(hit)]
     found: dict[str, MemoryEntry] = {}
-    for said in facts.store.by_ids(scope, list(dict.fromkeys(ids))):
+    for said in stores.store.by_ids(scope, list(dict.fromkeys(ids))):
         if said.memory_type != MESSAGE_TYPE or said.role != "user" or said.conversation_id is None:
             continue
         place = said.position or 0
-        later, _ = facts.chats.following(scope, said.conversation_id, after=place, before=place + _REACH + 1)
+        later, _ = stores.chats.following(scope, said.conversation_id, after=place, before=place + _REACH + 1)
         following = [each.id for each in later if each.message.role == "user"][:_MESSAGES]
         # What may not be quoted has no entry, or one that is not active.
-        for entry in facts.store.by_ids(scope, following):
+        for entry in stores.store.by_ids(scope, following):
             if entry.is_active and _may_change(entry.content):
                 found[entry.id] = entry
     return list(found.values())

@@ -46,13 +46,10 @@ _MAX_LONGTERM: Final = 1_000
 _MAX_RECALLED: Final = 1_500
 _MAX_PASSAGE: Final = 300
 _PASSAGES: Final = 8
-<<<<<<< HEAD
 _MAX_WHOLE: Final = 400
 """Up to so many characters a message is shown whole instead of the facts that were made of it."""
-=======
 _BLANK_LINES: Final = 8
 """Tokens of the blank lines between the parts: one or two each."""
->>>>>>> main
 _QUERY_CHARACTERS: Final = 2_000
 _MIN_REPEATED: Final = 6
 """A shorter text may stand in another by accident."""
@@ -227,17 +224,14 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
     hits = await deps.recall(
-<<<<<<< HEAD
-        query, 4 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum, duplicates=True
-=======
         query,
-        2 * _PASSAGES,
+        4 * _PASSAGES,
         scope=deps.scope,
         kind=deps.kind,
         min_relevance=minimum,
+        duplicates=True,
         time_zone=deps.zone,
         now=deps.stores.given_now,
->>>>>>> main
     )
     language = detect_language(query)
     states = _states_something(query)

@@ -51,9 +51,8 @@ class AgentSessions:
             turns = [turn for turn in list(self.live_turns.values()) if turn.reply is None]
             self._questions = {turn.id: self._questions[turn.id] for turn in turns if turn.id in self._questions}
             own = [(turn, self._questions[turn.id]) for turn in turns if turn.session[0] in scopes]
-<<<<<<< HEAD
             prompted = [message_id for message_id, scope in self._prompted.items() if scope in scopes]
-        return frozenset((*prompted, *(message_id for turn, message_id in own if only_asks(turn.text))))
+        return frozenset((*prompted, *(message_id for turn, message_id in own if states_nothing(turn.text))))
 
     @contextmanager
     def prompting(self, scope: str, message_id: str) -> Iterator[None]:
@@ -65,9 +64,6 @@ class AgentSessions:
         finally:
             with self._guard:
                 self._prompted.pop(message_id, None)
-=======
-        return frozenset(message_id for turn, message_id in own if states_nothing(turn.text))
->>>>>>> main
 
     def began(self, turn: Turn, message_id: str) -> None:
         """A turn about this message is under way."""
