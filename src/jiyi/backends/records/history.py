@@ -141,10 +141,12 @@ def save(
     if rows:
         connection.executemany(_INSERT, rows)
     written = {row["position"] - first for row in rows}
-    kept = keepable_texts(list(map(_spoken, messages)))
+    # A conversation that only grew is not looked through from its beginning.
+    start = max(min(written, default=len(messages)) - _FAR, 0)
+    kept = dict(enumerate(keepable_texts(list(map(_spoken, messages[start:]))), start))
     withdrawn = [
         present[position][1]
-        for position, text in enumerate(kept)
+        for position, text in kept.items()
         if position not in written and not text and messages[position].text
     ]
     return Saved(
