@@ -62,8 +62,8 @@ _MAX_DISTANCE = 50
 _MAX_QUESTION_CHARACTERS = 50_000
 """A question is not read again for its reply if it is longer."""
 _ASKED = (
-    f"(SELECT CASE WHEN length(content) > {_MAX_QUESTION_CHARACTERS} THEN NULL ELSE content END {_MESSAGES} {LIVE} AND role = 'user' "
-    f"AND position > ({_LAST}) - {_MAX_DISTANCE} ORDER BY position DESC LIMIT 1)"
+    f"(SELECT CASE WHEN length(content) > {_MAX_QUESTION_CHARACTERS} THEN NULL ELSE content END {_MESSAGES} "
+    f"{LIVE} AND role = 'user' AND position > ({_LAST}) - {_MAX_DISTANCE} ORDER BY position DESC LIMIT 1)"
 )
 _NEAR = f"SELECT message_id, content {_MESSAGES} {LIVE} AND position >= :first AND position < :next ORDER BY position"
 _IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
