@@ -65,6 +65,8 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
     read = {row.entry_id for row in known}
     left = [each for each in proposals if each not in read]
     rows = [*known, *text.windows(left, reach=REACH, scopes=filters.scopes)] if left else list(known)
+    if search.request.left_out:
+        rows = [row for row in rows if row.entry_id not in search.request.left_out]
     ids = [row.entry_id for row in rows]
     threads = _Threads.of(rows)
     scored = _candidate_rows(ids, set(proposals), threads)
@@ -133,6 +135,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
     vectors = search.sources.vectors
     if vectors is None:
         raise TypeError("candidates are compared by text or by vectors, and this search has neither")
+    ids = [each for each in ids if each not in search.request.left_out]
     count = len(ids)
     return Gathered(
         ids=list(ids),
