@@ -118,7 +118,7 @@ _INSTRUCTION: Final = any_of(
     r"(?:回答|回复|说话|解释|注释|提交|代码|变量|命名|接口|测试|文档|格式|日志|分支|界面|称呼|叫我).{0,10}?"
     r"(?:用|要|不要|别|不用|得|请|需)",
     r"(?:规范|约定|规矩|原则)(?:是|：|:)",
-    r"(?<!i )\b(?:don'?t|do not|never) (?:bring (?:it|that|this) up|mention (?:it|that|this)|tell (?:anyone|anybody))\b",
+    r"(?<!i )\b(?:don'?t|do not|never) (?:bring (?:it|that|this) up|mention (?:it|that|this)|tell any(?:one|body))\b",
     r"谁[也都]别(?:说|告诉)|(?:别|不要)(?:再)?(?:跟.{1,6}提|提(?:这|那|起)|告诉(?:他|她|别人|任何人))|(?:请|要|帮我|替我)保密",
 )
 _PREFERENCE: Final = any_of(
