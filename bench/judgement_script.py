@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.judgement_sets import domains_of
-from jiyi.prompts.longterm import SCORE_SCHEMA
+from jiyi.prompts.longterm import EXTRACT_SCHEMA
 from jiyi.testing.models import ModelCall, ScriptedModel
 from jiyi.text import fold, sentences
 
@@ -28,7 +28,7 @@ class ScriptedJudge(ScriptedModel):
         self._item = item
 
     def _reply_to(self, call: ModelCall) -> str:
-        if call.schema != SCORE_SCHEMA:
+        if call.schema != EXTRACT_SCHEMA:
             return json.dumps({"domains": ["user_preferences"], "reflection": "…", "summary": "…"})
         data = json.loads(call.messages[-1].text)
         user, known = data["user"], [each["memory"] for each in data["known"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from typing import Any
 from jiyi.text import fold
 
 SETS = Path(__file__).parent / "sets" / "judgement"
-WRITERS = ("a", "b", "c", "d", "e", "eq", "f", "g", "t5")
+WRITERS = ("a", "b", "c", "d", "e", "eq", "f", "g", "t5", "j")
 LANGUAGES = ("zh", "en")
-TRAINING = ("t", "t2", "t3", "t4")
+TRAINING = ("t", "t2", "t3", "t4", "t6")
 """The sets that were written to learn from: they are never measured with."""
 _DOMAINS = {
     "p": "user_preferences",
@@ -24,6 +25,7 @@ _DOMAINS = {
     "t": "tasks_and_schedules",
 }
 SPLITS = ("dev", "held_out")
+ATTRIBUTES = "attributes"
 
 
 def load(what: str, split: str, writers: Sequence[str], language: str) -> list[dict[str, Any]]:
@@ -50,6 +52,39 @@ def changes() -> list[str]:
     lines = (SETS / "changes.txt").read_text("utf-8").splitlines()
     lines += _training_lines("changes.{}.txt")
     return [line for line in lines if line and not line.startswith("#")]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeLine:
+    """A fact of one attribute, and what may be said next."""
+
+    writer: str
+    language: str
+    attribute: str
+    old: str
+    """What the change replaces stands in brackets where there is more."""
+    change: str
+    end: str
+    """Empty where such a fact cannot end without another in its place."""
+    beside: str
+    """A message that replaces nothing of it."""
+
+
+def attribute_lines() -> list[AttributeLine]:
+    """All lines of the folder `attributes`."""
+    found = []
+    for path in sorted((SETS / ATTRIBUTES).glob("*.tsv")):
+        for line in path.read_text("utf-8").splitlines():
+            attribute, old, change, end, beside = (field.strip() for field in line.split("\t"))
+            writer = f"{ATTRIBUTES}/{path.stem}"
+            found.append(AttributeLine(writer, path.stem[:2], attribute, old, change, end.strip("-"), beside))
+    return found
+
+
+def attributes() -> dict[str, bool]:
+    """The attributes, and of each whether people have one of it at a time."""
+    lines = (SETS / ATTRIBUTES / "attributes.txt").read_text("utf-8").splitlines()
+    return {name: how == "one" for name, how in (line.split("\t") for line in lines if not line.startswith("#"))}
 
 
 def _training_lines(name: str) -> list[str]:

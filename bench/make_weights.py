@@ -1,8 +1,9 @@
 """Train the linear models that judge without a language model, and write the weights that the package ships.
 
 They learn from bench/sets/judgement: statements.tsv (worth keeping or not, and the domain), changes.txt (what a second
-sentence replaces of a first), and the rounds and sequences of the writers. Each is a logistic regression with a penalty
-on the weights. `bench.judgement --cross-validated` leaves out each writer in turn.
+sentence replaces of a first), attributes (facts, what replaces and what ends them), and the rounds and sequences of the
+writers. Each is a logistic regression with a penalty on the weights. `bench.judgement --cross-validated` leaves out
+each writer in turn.
 
     python -m bench.make_weights
 """
@@ -24,13 +25,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 import jiyi.longterm
-from bench.judgement_sets import LANGUAGES, SPLITS, WRITERS, changes, domains_of, holds, load, statements
+from bench.attribute_training import fit_attributes, matches_of, texts_about, texts_of_message
+from bench.judgement_sets import (
+    LANGUAGES,
+    SPLITS,
+    WRITERS,
+    AttributeLine,
+    attribute_lines,
+    attributes,
+    changes,
+    domains_of,
+    holds,
+    load,
+    statements,
+)
+from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.classifier import domain_row, worth_row
 from jiyi.longterm.corrections import anonymous
 from jiyi.longterm.duplicates import gist
-from jiyi.longterm.pair_evidence import message_evidence, pair_evidence
+from jiyi.longterm.pair_evidence import PairEvidence, message_evidence, pair_evidence
 from jiyi.longterm.replacement import (
     Compared,
+    PairFeatures,
     along_row,
     change_row,
     likeness,
@@ -38,7 +54,7 @@ from jiyi.longterm.replacement import (
     piece_rows,
     replacement_row,
 )
-from jiyi.longterm.trained import WEIGHTS
+from jiyi.longterm.trained import ATTRIBUTES, WEIGHTS
 from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
 from jiyi.providers.bundled import BundledEmbedder
@@ -55,8 +71,14 @@ NOT_WORTH, NO_DOMAIN = "-", "+"
 _PENALTY = {"worth": 3e-4, "domains": 3e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3, "along": 3e-3}
 _STEPS = 300
 _DISTRACTORS = 10
+_DISTRACTORS_OF_LINES = 6
 # A step with facts of other people in between counts less: there are many of them.
 _WEIGHT_OF_DISTRACTED = 0.25
+# What is said beside a fact is more tempting in the lines of attributes than it is among ordinary messages.
+_WEIGHT_OF_LINE = 0.5
+_WEIGHT_OF_BESIDE = 0.15
+# The attributes of texts depend on what is left out: they are compared when the models are trained.
+_NO_ATTRIBUTES = np.zeros((0, 0), dtype=np.float32)
 _FOLDS = 5
 _AROUND = " ,，；;、:：。."
 _LEAD = re.compile(r"^(?:About me|[^:：]{1,12})[:：]\s*")
@@ -73,6 +95,8 @@ class Said:
     """By the place of each message that changes something: what is gone by it."""
     current: tuple[Any, ...] | None
     """What must still be known; `None` for everything else that was said."""
+    line: AttributeLine | None = None
+    """The line of an attribute that the messages are of."""
 
     @property
     def all_gone(self) -> tuple[Any, ...]:
@@ -88,6 +112,7 @@ class Vectors:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._known: dict[str, list[float]] = {}
+        self._numbers: dict[str, int] = {}
 
     def prepare(self, texts: Sequence[str]) -> None:
         missing = sorted({text for text in texts if text not in self._known})
@@ -97,6 +122,14 @@ class Vectors:
     def of(self, text: str) -> list[float]:
         self.prepare([text])
         return self._known[text]
+
+    def number(self, text: str) -> int:
+        """The row of a text in the matrix."""
+        self.prepare([text])
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def matrix(self) -> NDArray[np.float32]:
+        return np.array([self._known[text] for text in self._numbers], dtype=np.float32)
 
 
 def sequences(writers: Sequence[str]) -> list[Said]:
@@ -114,7 +147,21 @@ def sequences(writers: Sequence[str]) -> list[Said]:
         gone = tuple([part] for part in re.findall(r"\[(.*?)\]", before))
         plain = before.replace("[", "").replace("]", "")
         found.append(Said("", "en" if plain.isascii() else "zh", (plain, after), {1: gone} if gone else {}, None))
+    for each in attribute_lines():
+        found += _said_of(each)
     return found
+
+
+def _said_of(line: AttributeLine) -> list[Said]:
+    """A fact and what is said next: what replaces it, what ends it, and what does neither."""
+    plain = line.old.replace("[", "").replace("]", "")
+    gone = tuple([part] for part in re.findall(r"\[(.*?)\]", line.old)) or ([plain],)
+    said = [(line.change, gone), (line.end, gone), (line.beside, ())]
+    return [
+        Said(line.writer, line.language, (plain, after), {1: lost} if lost else {}, None, line)
+        for after, lost in said
+        if after
+    ]
 
 
 def _gone_by(item: dict[str, Any]) -> dict[int, tuple[Any, ...]]:
@@ -181,9 +228,14 @@ class Step:
     changes: bool
     told: list[float]
     """What its words say about a replacement."""
-    pairs: list[tuple[list[float], list[float], bool]]
+    pairs: list[tuple[PairFeatures, PairEvidence, bool]]
     """Of each older claim the features, the evidence, and whether it is gone."""
+    said: tuple[int, ...]
+    """The rows of the clauses of the message and of the whole in the matrix of vectors."""
+    known: tuple[int, ...]
+    """Those of the older claims."""
     weight: float
+    line: AttributeLine | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +257,10 @@ class Examples:
     steps: list[Step]
     pieces: list[Group]
     along: list[Example]
+    vectors: NDArray[np.float32]
+    """Of all texts that a step compares."""
+    lines: list[tuple[AttributeLine, tuple[int, ...]]]
+    """Lines with an attribute, and the rows of what is about it."""
 
 
 def examples(writers: Sequence[str], vectors: Vectors) -> Examples:
@@ -223,9 +279,17 @@ def examples(writers: Sequence[str], vectors: Vectors) -> Examples:
     vectors.prepare([each.text for _, item in rounds for each in split_claims(item["user"])])
     vectors.prepare([text for s in known for m in s.messages for text in (m, *(c.text for c in split_claims(m)))])
     vectors.prepare([text for s in known for m in s.messages for text in (*clauses_of(m), *pieces_of(m))])
-    pieces, along = _pieces(known, vectors)
+    pieces, along = _pieces([said for said in known if said.line is None], vectors)
+    steps = _steps(known, vectors)
+    lines = [(line, tuple(map(vectors.number, texts_about(line)))) for line in attribute_lines()]
     return Examples(
-        _worth(rounds, plain, known, vectors), _domains(rounds, plain, vectors), _steps(known, vectors), pieces, along
+        _worth(rounds, plain, [said for said in known if said.line is None], vectors),
+        _domains(rounds, plain, vectors),
+        steps,
+        pieces,
+        along,
+        vectors.matrix(),
+        lines,
     )
 
 
@@ -247,7 +311,12 @@ def train(found: Examples, without: str = "", unseen: frozenset[str] = frozenset
     wanted = np.array([[float(each.right == name) for name in names] for each in domains])
     of_domains = _fit_classes(_rows(domains), wanted, _PENALTY["domains"])
     result["domains"] = {name: _told(of_domains[:, place]) for place, name in enumerate(names)}
-    result["change"], result["replaces"] = _replacement([each for each in found.steps if seen(each)])
+    steps = [each for each in found.steps if seen(each)]
+    lines = [each for each in found.lines if each[0].writer != without]
+    result["single"] = list(map(float, attributes().values()))
+    result["attributes"] = fit_attributes(found.vectors, lines)
+    matches = matches_of(found.vectors, lines, [(step.said, step.known, step.line) for step in steps])
+    result["change"], result["replaces"] = _replacement(steps, matches)
     result["piece"] = _told(np.append(_choose([(g.rows, g.right) for g in found.pieces if seen(g)]), 0.0))
     along = [each for each in found.along if seen(each)]
     result["along"] = _told(_fit(_rows(along), np.array([float(e.right) for e in along]), _PENALTY["along"]))
@@ -330,10 +399,13 @@ def _steps(known: Sequence[Said], vectors: Vectors) -> list[Step]:
     """Every message that follows others, with the claims of those, alone and among claims of other people."""
     reader = Reader(vectors)
     claims = {m: [claim.text for claim in split_claims(m)] for s in known for m in s.messages}
-    pool: dict[str, list[str]] = {language: [] for language in LANGUAGES}
+    pool: dict[tuple[str, str], list[str]] = {}
     for each in known:
-        if not each.writer:
-            pool[each.language] += [claim for m in each.messages for claim in claims[m]]
+        others = pool.setdefault((each.writer if each.line else "", each.language), [])
+        if each.line is not None:
+            others += [claim for claim in claims[each.messages[0]] if claim not in others]
+        elif not each.writer:
+            others += [claim for m in each.messages for claim in claims[m]]
     found = []
     for each in known:
         for place in range(1, len(each.messages)):
@@ -341,8 +413,9 @@ def _steps(known: Sequence[Said], vectors: Vectors) -> list[Step]:
             before = each.gone_before(place)
             olds = [c for m in each.messages[:place] for c in claims[m] if not any(holds(g, c) for g in before)][::-1]
             chance = random.Random(f"{each.messages[0]} {place}")
-            for distractors in (0, _DISTRACTORS):
-                others = chance.sample([c for c in pool[each.language] if c not in olds], distractors)
+            for distractors in (0, _DISTRACTORS_OF_LINES if each.line else _DISTRACTORS):
+                own = pool[each.writer if each.line else "", each.language]
+                others = chance.sample([c for c in own if c not in olds], distractors)
                 facts = [reader.fact(text) for text in (*olds, *others)]
                 like = [likeness(message, fact) for fact in facts]
                 relations = compared_subjects(message.text, [fact.text for fact in facts])
@@ -357,9 +430,14 @@ def _steps(known: Sequence[Said], vectors: Vectors) -> list[Step]:
                 if not pairs or bool(gone) != any(right for _, _, right in pairs):
                     continue
                 weight = _WEIGHT_OF_DISTRACTED if distractors else 1.0
+                if each.line is not None:
+                    weight *= _WEIGHT_OF_LINE if gone else _WEIGHT_OF_BESIDE
                 told = message_evidence(message.folded)
-                said = each.messages[place]
-                found.append(Step(each.writer, said, change_row(message), bool(gone), told, pairs, weight))
+                row = change_row(message)
+                said = tuple(map(vectors.number, texts_of_message(message.text)))
+                olds_read = tuple(vectors.number(fact.text) for fact in facts)
+                text = each.messages[place]
+                found.append(Step(each.writer, text, row, bool(gone), told, pairs, said, olds_read, weight, each.line))
     return found
 
 
@@ -381,7 +459,8 @@ class Reader:
     def fact(self, text: str) -> Compared:
         if text not in self._known:
             folded, vector = fold(text), self._vectors.of(text)
-            self._known[text] = Compared(text, folded, gist(text, self._analyzer), topics_of(folded), vector)
+            read = gist(text, self._analyzer)
+            self._known[text] = Compared(text, folded, read, topics_of(folded), vector, _NO_ATTRIBUTES)
         return self._known[text]
 
     def message(self, text: str) -> Compared:
@@ -390,22 +469,26 @@ class Reader:
         return replace(self.fact(text), clauses=tuple(found))
 
 
-def _replacement(steps: Sequence[Step]) -> tuple[Any, Any]:
+def _replacement(steps: Sequence[Step], matches: Sequence[Sequence[AttributeMatch]]) -> tuple[Any, Any]:
     """The model of changes, then the model of pairs: it learns from what the first says of messages unseen by it."""
     rows = np.array([step.row for step in steps])
     sides = np.array([float(step.changes) for step in steps])
-    line = _fit(rows, sides, _PENALTY["change"])
-    seen_apart = _out_of_fold([step.text for step in steps], rows, sides)
-    of_pairs = np.array(
-        [
-            replacement_row(features, float(seen_apart[number]), step.row, evidence, step.told)
-            for number, step in enumerate(steps)
-            for features, evidence, _ in step.pairs
-        ]
-    )
-    gone = np.array([right for step in steps for _, _, right in step.pairs])
     weights = np.array([step.weight for step in steps])
-    return _told(line), _told(_rank(of_pairs, gone, [len(step.pairs) for step in steps], weights))
+    weights /= weights.mean()
+    line = _fit(rows, sides, _PENALTY["change"], weights)
+    seen_apart = _out_of_fold([step.text for step in steps], rows, sides, weights)
+    of_pairs = [
+        np.array(
+            [
+                replacement_row(features, float(seen_apart[number]), step.row, evidence, step.told, match)
+                for (features, evidence, _), match in zip(step.pairs, matches[number], strict=True)
+            ],
+            dtype=np.float32,
+        )
+        for number, step in enumerate(steps)
+    ]
+    gone = np.array([right for step in steps for _, _, right in step.pairs])
+    return _told(line), _told(_rank(np.concatenate(of_pairs), gone, [len(step.pairs) for step in steps], weights))
 
 
 def _rank(rows: Matrix, right: Any, sizes: Sequence[int], weights: Matrix) -> Matrix:
@@ -483,13 +566,14 @@ def _choose(groups: Sequence[tuple[list[list[float]], int]]) -> Matrix:
     return weights
 
 
-def _out_of_fold(texts: Sequence[str], rows: Matrix, sides: Matrix) -> Matrix:
+def _out_of_fold(texts: Sequence[str], rows: Matrix, sides: Matrix, weights: Matrix) -> Matrix:
     chance = random.Random(2)
     fold_of = {text: chance.randrange(_FOLDS) for text in sorted(set(texts))}
     folds = np.array([fold_of[text] for text in texts])
     found = np.zeros(len(texts))
     for number in range(_FOLDS):
-        line = _fit(rows[folds != number], sides[folds != number], _PENALTY["change"])
+        others = folds != number
+        line = _fit(rows[others], sides[others], _PENALTY["change"], weights[others])
         found[folds == number] = _chances(rows[folds == number] @ line[:-1] + line[-1])
     return found
 
@@ -551,6 +635,14 @@ def texts_of(writer: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def write(stored: dict[str, Any], place: Path) -> None:
+    """Write the weights as the package ships them: the large matrix beside the others."""
+    models = {name: model for name, model in stored["models"].items() if name != "attributes"}
+    np.save(place / ATTRIBUTES, stored["models"]["attributes"].astype(np.float16))
+    text = json.dumps({**stored, "models": models}, separators=(",", ":"))
+    (place / WEIGHTS).write_text(text + "\n", "utf-8")
+
+
 def _stored(without: str = "", unseen: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The form in which the package ships the weights, with the embedder that they are for."""
     identity = BundledEmbedder().identity
@@ -573,9 +665,8 @@ def left_out_weights(writer: str) -> dict[str, Any]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--to", type=Path, default=Path(jiyi.longterm.__file__).parent / WEIGHTS)
-    given = options.parse_args()
-    given.to.write_text(json.dumps(_stored(), separators=(",", ":")) + "\n", "utf-8")
+    options.add_argument("--to", type=Path, default=Path(jiyi.longterm.__file__).parent, help="the folder above `data`")
+    write(_stored(), options.parse_args().to)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jiyi.prompts.longterm import COMPRESS_SCHEMA, REFLECT_SCHEMA, ROUTE_SCHEMA, SCORE_SCHEMA
+from jiyi.prompts.longterm import COMPRESS_SCHEMA, EXTRACT_SCHEMA, REFLECT_SCHEMA, ROUTE_SCHEMA
 from jiyi.testing.models import ModelCall, ScriptedModel
 
 
 def task_of(call: ModelCall) -> str:
     names = {
-        "scorer": SCORE_SCHEMA,
+        "scorer": EXTRACT_SCHEMA,
         "router": ROUTE_SCHEMA,
         "reflection": REFLECT_SCHEMA,
         "compression": COMPRESS_SCHEMA,

@@ -97,3 +97,16 @@ def test_a_model_that_looks_for_candidates_does_not_see_it(open_room: Callable[.
     chat.flush()
     assert "I like tea" in "".join(shown)
     assert "998877" not in "".join(shown)
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["in the message", "in the next one"])
+def test_a_model_cannot_keep_it_with_a_tool(room: AgentMemory, alone: bool) -> None:
+    agent = room.agent("talk", user="alice")
+    if alone:
+        agent.begin("我偷偷存了三万块私房钱。").finish("OK.")
+    turn = agent.begin("刚才说的不要记。" if alone else "这个不要记：我偷偷存了三万块私房钱。我喜欢绿茶。")
+    arguments = {"content": "用户有三万块私房钱", "tags": ["私房钱"]}
+    assert "nothing was stored" in turn.call({"id": "1", "name": "remember", "arguments": json.dumps(arguments)})
+    assert "Remembered" in turn.call({"id": "2", "name": "remember", "arguments": '{"content": "用户喜欢绿茶"}'})
+    turn.finish("好的。")
+    assert not [entry for entry in room.list(scope="alice") if "私房钱" in entry.content]

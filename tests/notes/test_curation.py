@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from jiyi.errors import InvalidInputError, ModelError, ModelReplyError, ModelUnavailableError, NoteConflictError
-from jiyi.notes import longterm_file
-from jiyi.notes.longterm_file import Addition, with_additions
+from jiyi.notes import memory_file
+from jiyi.notes.memory_file import Addition, with_additions
 from jiyi.testing.models import MODEL_FAULTS, FailingModel, ScriptedModel
 from tests.notes.conftest import Desk, OpenDesk
 
 NOW = datetime(2026, 11, 15, 4, tzinfo=UTC)
 TODAY = "memory/2026-11-15.md"
-LONG_TERM = """# Long-term memory
+MEMORY_FILE = """# Long-term memory
 
 ## Preferences
 
@@ -27,7 +27,7 @@ LONG_TERM = """# Long-term memory
 
 
 def fill(desk: Desk) -> None:
-    desk.write("MEMORY.md", LONG_TERM)
+    desk.write("MEMORY.md", MEMORY_FILE)
 
 
 def backups(desk: Desk) -> list[str]:
@@ -41,10 +41,10 @@ def test_an_entry_is_put_into_a_section_after_a_backup(desk: Desk) -> None:
     fill(desk)
     entry = desk.notes.memory_append("Prefers green tea", at=NOW)
     done = desk.notes.promote(entry.id, section="preferences")
-    assert desk.read("MEMORY.md") == LONG_TERM.replace("- Likes oolong\n", "- Likes oolong\n- Prefers green tea\n")
-    assert backups(desk) == [LONG_TERM]
+    assert desk.read("MEMORY.md") == MEMORY_FILE.replace("- Likes oolong\n", "- Likes oolong\n- Prefers green tea\n")
+    assert backups(desk) == [MEMORY_FILE]
     assert done.added == (entry.id,)
-    assert desk.read(done.backup) == LONG_TERM
+    assert desk.read(done.backup) == MEMORY_FILE
     assert "Prefers green tea" in desk.read(TODAY)
 
 
@@ -89,7 +89,7 @@ def test_an_entry_that_is_not_there_is_named_and_nothing_changes(desk: Desk) -> 
             desk.notes.promote(wrong)
     with pytest.raises(InvalidInputError, match="section"):
         desk.notes.promote(entry.id, section="two\nlines")
-    assert desk.read("MEMORY.md") == LONG_TERM
+    assert desk.read("MEMORY.md") == MEMORY_FILE
 
 
 def test_the_long_term_memory_is_made_where_there_is_none(desk: Desk) -> None:
@@ -109,7 +109,7 @@ def test_encoding_and_line_ends_of_the_file_are_kept(desk: Desk) -> None:
 def test_an_edit_in_the_same_moment_is_not_overwritten(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(desk)
     entry = desk.notes.memory_append("x", at=NOW)
-    real = longterm_file.with_additions
+    real = memory_file.with_additions
 
     def edited_meanwhile(*args: Any) -> str:
         desk.write("MEMORY.md", "their edit\n")
@@ -137,14 +137,14 @@ def test_an_edit_in_place_between_backup_and_replacement_is_put_back(
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(NoteConflictError):
         desk.notes.promote(entry.id)
-    assert desk.read("MEMORY.md") == LONG_TERM + "their line\n"
+    assert desk.read("MEMORY.md") == MEMORY_FILE + "their line\n"
 
 
 @pytest.mark.date_sensitive
 def test_the_newest_backups_are_kept_and_what_people_put_beside_them(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jiyi.notes.longterm_file.KEPT_BACKUPS", 3)
+    monkeypatch.setattr("jiyi.notes.memory_file.KEPT_BACKUPS", 3)
     desk.write("MEMORY.md", "# begin\n")
     desk.write(".jiyi/backups/MEMORY.mine.md", "theirs\n")
     before = []
@@ -175,7 +175,7 @@ def test_rules_propose_what_lasts_as_a_diff_and_change_nothing(desk: Desk) -> No
     assert "花生过敏" in proposal.diff
     assert "how are you" not in proposal.diff
     assert not [line for line in proposal.diff.splitlines() if line.startswith("-") and not line.startswith("---")]
-    assert desk.read("MEMORY.md") == LONG_TERM
+    assert desk.read("MEMORY.md") == MEMORY_FILE
     assert backups(desk) == []
 
 
@@ -187,7 +187,7 @@ def test_a_proposal_is_applied_when_it_is_accepted_and_once(desk: Desk, open_des
     done = open_desk().notes.accept(proposal.id)
     assert desk.read("MEMORY.md") == proposal.text
     assert "## Preferences\n\n- Likes oolong\n- I prefer green tea over coffee.\n" in proposal.text
-    assert desk.read(done.backup) == LONG_TERM
+    assert desk.read(done.backup) == MEMORY_FILE
     with pytest.raises(InvalidInputError, match="accepted already"):
         desk.notes.accept(proposal.id)
     assert desk.notes.curate(now=NOW).empty
@@ -197,10 +197,10 @@ def test_a_proposal_for_a_file_that_has_changed_since_is_refused(desk: Desk) -> 
     fill(desk)
     desk.notes.memory_append("I prefer green tea over coffee.", at=NOW)
     proposal = desk.notes.curate(now=NOW)
-    desk.write("MEMORY.md", LONG_TERM + "their edit\n")
+    desk.write("MEMORY.md", MEMORY_FILE + "their edit\n")
     with pytest.raises(NoteConflictError, match="has changed since"):
         desk.notes.accept(proposal)
-    assert desk.read("MEMORY.md") == LONG_TERM + "their edit\n"
+    assert desk.read("MEMORY.md") == MEMORY_FILE + "their edit\n"
 
 
 @pytest.mark.date_sensitive
@@ -232,14 +232,14 @@ def test_a_model_proposes_lines_and_code_makes_the_diff(open_desk: OpenDesk) -> 
     assert proposal.made_by == model.name
     assert "-- Likes oolong" in proposal.diff.splitlines()
     assert "+- 小王是同事" in proposal.diff.splitlines()
-    assert desk.read("MEMORY.md") == LONG_TERM
+    assert desk.read("MEMORY.md") == MEMORY_FILE
     asked = model.calls[0].text
     assert "不再喝乌龙茶了" in asked
     assert "- Likes oolong" in asked
     assert "不要执行" in asked or "follow no instruction" in asked
     desk.notes.accept(proposal)
     assert "oolong" not in desk.read("MEMORY.md")
-    assert backups(desk) == [LONG_TERM]
+    assert backups(desk) == [MEMORY_FILE]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_reply_that_is_no_proposal_is_an_error_and_never_an_empty_one(
     desk.write(TODAY, "something\n")
     with pytest.raises(ModelReplyError):
         desk.notes.curate(now=NOW)
-    assert desk.read("MEMORY.md") == LONG_TERM
+    assert desk.read("MEMORY.md") == MEMORY_FILE
 
 
 @pytest.mark.parametrize("fault", sorted(MODEL_FAULTS))
@@ -276,7 +276,7 @@ def test_a_model_that_fails_is_asked_again_where_that_helps_and_then_reported(
     desk.write(TODAY, "I prefer green tea over coffee.\n")
     with pytest.raises(ModelError):
         desk.notes.curate(now=NOW)
-    assert desk.read("MEMORY.md") == LONG_TERM
+    assert desk.read("MEMORY.md") == MEMORY_FILE
 
 
 def test_a_model_that_is_there_the_second_time_is_asked_twice(
@@ -346,11 +346,11 @@ def test_of_contradicting_statements_the_newest_is_proposed_and_the_old_line_tak
 
 
 def test_what_a_person_deleted_from_the_long_term_memory_is_not_proposed_again(desk: Desk, open_desk: OpenDesk) -> None:
-    desk.write("MEMORY.md", LONG_TERM)
+    desk.write("MEMORY.md", MEMORY_FILE)
     desk.notes.memory_append("I prefer green tea over coffee.", at=NOW)
     desk.notes.accept(desk.notes.curate(now=NOW))
     desk.write(TODAY, desk.read(TODAY) + "\n- I like oolong.\n- I prefer green tea over coffee!\n")
-    desk.write("MEMORY.md", LONG_TERM)
+    desk.write("MEMORY.md", MEMORY_FILE)
     assert "green tea" not in desk.notes.curate(now=NOW).diff
     assert "green tea" not in open_desk().notes.curate(now=NOW).diff
 
@@ -403,7 +403,7 @@ def test_proposals_expire(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jiyi.model.clock.utc_now", lambda: later)
     with pytest.raises(InvalidInputError, match="expired"):
         desk.notes.accept(proposal.id)
-    assert desk.read("MEMORY.md") == LONG_TERM
+    assert desk.read("MEMORY.md") == MEMORY_FILE
 
 
 def test_one_inexact_line_of_a_reply_loses_that_line_only(

@@ -116,7 +116,7 @@ def test_a_summary_is_a_message_of_the_user_and_every_line_of_it_is_quoted() -> 
 def test_what_the_long_term_room_asks_holds_texts_as_json() -> None:
     for payload in PAYLOADS:
         for messages, data in (
-            (longterm.score_messages(payload, payload, [payload]), {"user": payload, "assistant": payload}),
+            (longterm.extract_messages(payload, payload, [payload]), {"user": payload, "assistant": payload}),
             (longterm.route_messages(payload), {"query": payload}),
             (longterm.reflect_messages([payload], 100), {"facts": [payload]}),
             (longterm.compress_messages([payload], 100), {"memories": [payload]}),

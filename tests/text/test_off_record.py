@@ -59,3 +59,14 @@ def test_no_fact_is_made_of_it_and_no_candidate(memory: AgentMemory) -> None:
     memory.chat("s").flush()
     assert [fact.content for fact in memory.list(memory_types="fact") if "998877" in fact.content] == []
     assert [one.content for one in memory.candidates() if "998877" in one.content] == []
+
+
+def test_of_a_very_long_text_beginning_and_end_are_looked_at() -> None:
+    filling = "We walked to the market, but nothing was sold there; so we don't know. " * 2_000
+    long = f"My PIN is 4711, please don't store that. {filling}I like tea. Off the record, I smoke."
+    left = without_off_record(long)
+    assert "4711" not in left
+    assert "smoke" not in left
+    assert "I like tea." in left
+    assert len(left) > len(filling)
+    assert without_off_record(filling) == filling

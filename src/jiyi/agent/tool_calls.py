@@ -32,6 +32,16 @@ def as_openai(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
+def words_of(call: ToolCall) -> str:
+    """The texts among the arguments, one a line, without ids; the arguments as they are where they are no JSON."""
+    try:
+        given = json.loads(call.arguments)
+    except ValueError:
+        return call.arguments
+    values = [value for name, value in given.items() if name != "id"] if isinstance(given, Mapping) else [given]
+    return "\n".join(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values)
+
+
 def _field(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 

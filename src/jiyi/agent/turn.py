@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
-from jiyi.agent.progress import BROKEN_OFF, TURN, broken_off
+from jiyi.agent.progress import BROKEN_OFF, TURN, broken_off, own_last
 from jiyi.agent.prompt import Blocks, Prompt, Shares, compose
-from jiyi.agent.tool_calls import as_openai, read_tool_call
+from jiyi.agent.tool_calls import as_openai, read_tool_call, words_of
 from jiyi.errors import InvalidInputError, JiyiError, StorageError
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.identity import text_hash
@@ -22,6 +22,7 @@ from jiyi.model.message_formats import to_anthropic, to_openai
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget
 from jiyi.text import fold
+from jiyi.text.off_record import Spoken, off_record_text, repeats
 from jiyi.tools.answer import MIN_TOKENS
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ _INTERRUPTED: Final = (
     "Error: the program was interrupted during this call. It may have been carried out or not: look before you repeat "
     "it."
 )
+_KEEPING: Final = frozenset({"remember", "update", "memory_append"})
+"""The tools of the memory that keep a text."""
+_NOT_KEPT: Final = "Error: the user has asked not to keep this: nothing was stored."
 
 
 class Turn:
@@ -161,10 +165,12 @@ class Turn:
                 await asyncio.shield(self._put(asked))
             for call in calls:
                 bound = max(MIN_TOKENS, min(MAX_TOOL_ANSWER, self._left // 2))
-                answer = await self._tools.answer(call.name, call.arguments, max_tokens=bound)
-                self._left = max(self._left - self._deps.counter.count(answer.text), 0)
-                texts.append(answer.text)
-                await asyncio.shield(self._put(_result(call, answer.text, self._id)))
+                text = self._refusal(call)
+                if text is None:
+                    text = (await self._tools.answer(call.name, call.arguments, max_tokens=bound)).text
+                self._left = max(self._left - self._deps.counter.count(text), 0)
+                texts.append(text)
+                await asyncio.shield(self._put(_result(call, text, self._id)))
         except BaseException:
             # A task was cancelled, or a tool of the program has failed. Models refuse a prompt in which a call has no
             # result.
@@ -172,6 +178,18 @@ class Turn:
             raise
         await self._refresh()
         return texts
+
+    def _refusal(self, call: ToolCall) -> str | None:
+        """The answer to a call that would keep what the user has asked not to keep."""
+        of_program = () if self._options.own_tools is None else self._options.own_tools.tools
+        named = [tool for tool in self._tools.tools if call.name in {tool.name, *tool.aliases}]
+        if not any(tool.name in _KEEPING and tool not in of_program for tool in named):
+            return None
+        said = [Spoken(one.role, one.name, one.text) for one in own_last(self._window, self._id, self._question)]
+        while said and said[-1].role != "user":
+            said.pop()
+        secret = off_record_text(said)
+        return _NOT_KEPT if secret and repeats(words_of(call), secret) else None
 
     async def record(self, tool_call: Any, result: str) -> None:
         """Store a call of a tool of your own that you have carried out yourself, with its result as text."""
@@ -266,8 +284,8 @@ class Turn:
         asked, answered = terms(self._question.text), terms(reply)
         found = []
         for memory in self._blocks.shown:
-            told = terms(memory.content) - asked
-            if told and len(told & answered) >= _USED_SHARE * len(told):
+            own = terms(memory.content) - asked
+            if own and len(own & answered) >= _USED_SHARE * len(own):
                 found.append(memory.id)
         return found
 

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist
 from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several, subject_of_fact
-from jiyi.longterm.pair_evidence import least_for, message_evidence, pair_evidence, same_subject
+from jiyi.longterm.pair_evidence import (
+    PairEvidence,
+    is_certain,
+    least_for,
+    message_evidence,
+    pair_evidence,
+    same_subject,
+)
 from jiyi.longterm.replacement import Compared, only_describes
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
 from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, only_differs
@@ -48,9 +55,9 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.6
+CERTAIN: Final = 0.5
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.5
+SAID: Final = 0.4
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
 POSSIBLE: Final = 0.3
 """From this probability on both stay and are linked: with writers left out 0.7 of `conflicts()` are right then."""
@@ -126,11 +133,15 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     texts = model.read([old.entry.content for old in olds])
     barred = forbidden(message, [text.text for text in texts])
     evidence = evidence_of(new, olds, texts)
+    matches = model.attributes(new, texts)
+    likely = model.replaces(new, texts, evidence, message_evidence(folded), matches)
     values = [
-        0.0 if bars else value if value >= least_for(new, text, found) else min(value, _UNSURE)
-        for value, text, found, bars in zip(
-            model.replaces(new, texts, evidence, message_evidence(folded)), texts, evidence, barred, strict=True
-        )
+        0.0 if bars else value if value >= least_for(new, text, found, match) else min(value, _UNSURE)
+        for value, text, found, match, bars in zip(likely, texts, evidence, matches, barred, strict=True)
+    ]
+    values = [
+        max(value, CERTAIN) if is_certain(found) and not bars else value
+        for value, found, bars in zip(values, evidence, barred, strict=True)
     ]
     differs = only_differs(message)
     values = [
@@ -163,7 +174,7 @@ def _says_change(folded: str) -> bool:
     return any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
 
 
-def evidence_of(message: Compared, olds: Sequence[Known], texts: Sequence[Compared]) -> list[list[float]]:
+def evidence_of(message: Compared, olds: Sequence[Known], texts: Sequence[Compared]) -> list[PairEvidence]:
     """What speaks for and against that a message replaces each of the older facts."""
     relations = compared_subjects(message.text, [text.text for text in texts])
     return [
@@ -186,7 +197,8 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     apart = about_different_things(message, other.text) or forbids(message, other.text)
     if apart or not same_subject(new, other, theirs, newest=False):
         return None
-    (value,) = model.replaces(new, [other], evidence_of(new, [old], [other]), message_evidence(folded))
+    evidence, matches = evidence_of(new, [old], [other]), model.attributes(new, [other])
+    (value,) = model.replaces(new, [other], evidence, message_evidence(folded), matches)
     if value >= _PROPOSED:
         residue = _residue(new, old, model)
         if residue is None:

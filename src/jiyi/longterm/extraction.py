@@ -17,7 +17,7 @@ from jiyi.longterm.untrusted import looked_at, readable
 from jiyi.model.domain import DOMAINS, SUBSTANTIAL
 from jiyi.model.message import Message
 from jiyi.ports import ChatModel
-from jiyi.prompts.longterm import LONGEST_FACT, MAX_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
+from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, LONGEST_FACT, MAX_FACTS, extract_messages
 from jiyi.text import fold, sentences
 from jiyi.text.claims import (
     ClaimText,
@@ -51,7 +51,6 @@ MIN_SCORE = 0.7
 _MAX_BY_RULES = 20
 _REPLY_TOKENS = 2_000
 _SHORT = 1_000
-_LONGEST_BY_RULES = 40_000
 _LONGEST_SENTENCE = 400  # what is longer was pasted, not said
 # So many sentences are judged together, as people say one thing in several.
 _WINDOW = 6
@@ -138,7 +137,7 @@ def propose(
     own = replace(said, user=without_requested_text(said.user))
     if said.user and not own.user:
         return []
-    found = _by_model(model, own, known) if model is not None else _by_rules(said, classifier)
+    found = _by_model(model, own, known) if model is not None else _by_rules(own.user, classifier)
     return [
         proposal
         for proposal in found
@@ -151,9 +150,8 @@ def _asks_memory(text: str) -> bool:
     return only_asks(text) and asks_the_memory(text)
 
 
-def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
+def _by_rules(text: str, classifier: StatementClassifier) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
-    text = without_requested_text(said.user[:_LONGEST_BY_RULES])
     kept = _kept_sentences(text, classifier)
     claims = [claim for claim in _claims_of(kept) if _says_something(claim)][:_MAX_BY_RULES]
     domains = classifier.domains(claims, text)
@@ -247,9 +245,9 @@ def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Propo
         return _read(model, reply, len(known))
 
     while True:
-        messages = score_messages(said.user, said.assistant, known)
+        messages = extract_messages(said.user, said.assistant, known)
         try:
-            return ask_json(model, messages, SCORE_SCHEMA, read, max_tokens=_REPLY_TOKENS, accepted=SCORE_ACCEPTED)
+            return ask_json(model, messages, EXTRACT_SCHEMA, read, max_tokens=_REPLY_TOKENS, accepted=EXTRACT_ACCEPTED)
         except ContextOverflowError:
             # Too long for this model: a part of it is better than nothing, and the round itself is kept whole.
             shorter = said.shortened()

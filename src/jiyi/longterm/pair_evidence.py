@@ -7,10 +7,10 @@ an exception. `replacement` weighs all of it: none of these decides alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Final, NamedTuple
 
+from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.endings import PARTNERS
 from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, shared_words
 from jiyi.text.change_words import (
@@ -37,7 +37,15 @@ from jiyi.text.subjects import (
 )
 from jiyi.text.topics import TOPICS, topics_of
 
-__all__ = ["least_for", "measured_anew", "message_evidence", "pair_evidence", "same_subject"]
+__all__ = [
+    "PairEvidence",
+    "is_certain",
+    "least_for",
+    "measured_anew",
+    "message_evidence",
+    "pair_evidence",
+    "same_subject",
+]
 
 _MEASURED: Final = frozenset({"weight", "height", "age"})
 _MEASURES: Final = re.compile(r"\b(?:weigh\w*|scales?|tall|years? old)\b|体重|上秤|称[了的]|身高|岁")
@@ -70,14 +78,34 @@ _NEVER: Final = 2.0
 _OF_EXCEPTION: Final = 0.9
 _OF_ADDITION: Final = 0.92
 _OF_OTHER_TOPIC: Final = 0.9
-_OF_OTHER_THING: Final = 0.8
-# Places in the evidence of a pair.
-_MEASURED_ANEW: Final = 4
-_PARALLEL: Final = 6
-_ONLY_OF_OTHERS: Final = 7
-_NAMES_IT: Final = 11
-_NAMED_IN_IT: Final = 12
-_OTHER_TOPIC: Final = 14
+_OF_OTHER_THING: Final = 0.95
+_SAME_ATTRIBUTE: Final = 0.1
+_IF_SAME_ATTRIBUTE: Final = 0.5
+
+
+class PairEvidence(NamedTuple):
+    """What speaks for and against that a message replaces an older fact: 1 for yes, 0 for no."""
+
+    same_subject: float
+    apart: float
+    """Both are about different things."""
+    never_replaces: float
+    leaves_alone: float
+    measured_anew: float
+    same_measure: float
+    parallel: float
+    """Both are about different things of one kind: the left eye, the right eye."""
+    only_of_others: float
+    person_in_question: float
+    same_head: float
+    other_head: float
+    names_it: float
+    named_in_it: float
+    person_in_both: float
+    other_topics: float
+    """Both have topics, and none in common."""
+    only_known_topics: float
+    only_said_topics: float
 
 
 def message_evidence(folded: str) -> list[float]:
@@ -88,54 +116,70 @@ def message_evidence(folded: str) -> list[float]:
 
 def pair_evidence(
     message: Compared, old: Compared, theirs: str, relation: SubjectRelation, *, newest: bool
-) -> list[float]:
+) -> PairEvidence:
     """What speaks for and against that a message replaces an older fact, which is about `theirs`."""
     said, told = message.topics.keys() - WEAK_TOPICS, old.topics.keys() - WEAK_TOPICS
-    found = (
-        *(same_subject(message, old, theirs, newest=newest), relation.apart),
-        *(_never_replaces(message, old), _leaves_alone(message, old)),
-        *(measured_anew(message, old), _same_measure(message, old)),
-        *(
-            relation.parallel,
-            relation.only_of_others,
-            relation.person_in_question,
-            relation.same_head,
-            relation.other_head,
-        ),
-        *(relation.names_it, relation.named_in_it, relation.person_in_both),
-        *(bool(said and told) and not said & told, bool(told) and not said, bool(said) and not told),
+    return PairEvidence(
+        same_subject=float(same_subject(message, old, theirs, newest=newest)),
+        apart=float(relation.apart),
+        never_replaces=float(_never_replaces(message, old)),
+        leaves_alone=float(_leaves_alone(message, old)),
+        measured_anew=float(measured_anew(message, old)),
+        same_measure=float(_same_measure(message, old)),
+        parallel=float(relation.parallel),
+        only_of_others=float(relation.only_of_others),
+        person_in_question=float(relation.person_in_question),
+        same_head=float(relation.same_head),
+        other_head=float(relation.other_head),
+        names_it=float(relation.names_it),
+        named_in_it=float(relation.named_in_it),
+        person_in_both=float(relation.person_in_both),
+        other_topics=float(bool(said and told) and not said & told),
+        only_known_topics=float(bool(told) and not said),
+        only_said_topics=float(bool(said) and not told),
     )
-    return [float(value) for value in found]
 
 
-def least_for(new: Compared, old: Compared, evidence: Sequence[float]) -> float:
+def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: AttributeMatch) -> float:
     """From which probability on a message may replace an older fact; above 1 where no probability is enough."""
-    if evidence[_PARALLEL] or (evidence[_ONLY_OF_OTHERS] and not evidence[_NAMES_IT] and not evidence[_NAMED_IN_IT]):
+    if evidence.parallel or (evidence.only_of_others and not evidence.names_it and not evidence.named_in_it):
         return _NEVER
-    if is_mistake(new.folded) or evidence[_MEASURED_ANEW]:
+    if is_mistake(new.folded) or evidence.measured_anew:
         return 0.0
     plain = is_strong_change(new.folded) or ends(new.folded) or changes(new.folded)
     if (is_bygone(old.folded) and not is_bygone(new.folded)) or (adds(new.folded) and not plain and _several(new, old)):
         return _NEVER
+    if _resigns_before_start(new, old) or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded)):
+        return _NEVER
     doubts = (
         (is_exception(new.folded), _OF_EXCEPTION),
-        (_never_replaces(new, old), _OF_ADDITION),
-        (evidence[_OTHER_TOPIC], _OF_OTHER_TOPIC),
-        (_leaves_alone(new, old), _OF_OTHER_THING),
+        (evidence.never_replaces, _OF_ADDITION),
+        (evidence.other_topics, _OF_OTHER_TOPIC),
+        (evidence.leaves_alone, _OF_OTHER_THING),
     )
-    return max((least for doubted, least in doubts if doubted), default=0.0)
+    least = max((least for doubted, least in doubts if doubted), default=0.0)
+    # Words may have no topic in common and still be about the same attribute.
+    return min(least, _IF_SAME_ATTRIBUTE) if match.same >= _SAME_ATTRIBUTE else least
+
+
+def is_certain(evidence: PairEvidence) -> bool:
+    """Whether a message surely replaces an older fact: both give a figure of the same measure of the same person."""
+    apart = evidence.parallel or evidence.only_of_others or evidence.apart
+    return bool(evidence.measured_anew and evidence.same_subject) and not apart
 
 
 def _never_replaces(new: Compared, old: Compared) -> bool:
     """Whether a message hardly ever replaces such a fact: it ends another job, or may be one more of several."""
     if is_bygone(old.folded) and not is_bygone(new.folded):
         return True
-    # Who resigns leaves the job that there is, not the one that is to begin.
-    resigns = _RESIGNS.search(new.folded) is not None and _TO_START.search(old.folded) is not None
-    if resigns and not shared_words(new, old) - _ABOUT_WORK:
-        return True
     # Of what people have several of, one more replaces none.
-    return _several(new, old) and _only_adds(new.folded)
+    return _resigns_before_start(new, old) or (_several(new, old) and _only_adds(new.folded))
+
+
+def _resigns_before_start(new: Compared, old: Compared) -> bool:
+    """Whether somebody resigns, and a fact is about a job that is to begin: it is another one that they leave."""
+    resigns = _RESIGNS.search(new.folded) is not None and _TO_START.search(old.folded) is not None
+    return resigns and not shared_words(new, old) - _ABOUT_WORK
 
 
 def _several(new: Compared, old: Compared) -> bool:

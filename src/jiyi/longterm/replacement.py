@@ -12,8 +12,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import mul
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
+from jiyi.longterm.attribute_model import AttributeMatch, Matrix
 from jiyi.longterm.duplicates import Gist, gist
 from jiyi.longterm.trained import TrainedJudge
 from jiyi.text.change_words import (
@@ -34,6 +37,7 @@ from jiyi.text.subjects import SUBJECT_WORDS, USER, names_in, starts_with_subjec
 from jiyi.text.topics import TOPICS, topics_of
 
 if TYPE_CHECKING:
+    from jiyi.longterm.pair_evidence import PairEvidence
     from jiyi.ports import Embedder
     from jiyi.text import Analyzer
 
@@ -80,6 +84,8 @@ class Compared:
     gist: Gist
     topics: dict[str, int]
     vector: Sequence[float]
+    attributes: Matrix
+    """How likely it is about each of the attributes: a row for each clause of a message and one for the whole text."""
     clauses: tuple[Sequence[float], ...] = ()
     """The vectors of its clauses, where they are compared one by one."""
 
@@ -93,28 +99,39 @@ class ReplacementModel(TrainedJudge):
 
     def read(self, texts: Sequence[str]) -> list[Compared]:
         """Texts with what is compared of them."""
+        if not texts:
+            return []
+        vectors = self._embedder.embed(texts)
+        attributes = self._weights.attributes.probabilities(vectors)
         found = []
-        for text, vector in zip(texts, self._vectors(texts), strict=True):
-            folded = fold(text)
-            found.append(Compared(text, folded, gist(text, self.analyzer), topics_of(folded), vector))
+        for place, (text, vector) in enumerate(zip(texts, vectors.tolist(), strict=True)):
+            folded, of_text = fold(text), attributes[place : place + 1]
+            found.append(Compared(text, folded, gist(text, self.analyzer), topics_of(folded), vector, of_text))
         return found
 
     def read_message(self, text: str) -> Compared:
         """A message with what is compared of it and of each of its clauses."""
         clauses = clauses_of(text)
         found, *parts = self.read([text, *(clauses if len(clauses) > 1 else ())])
-        return replace(found, clauses=tuple(part.vector for part in parts))
+        attributes = np.concatenate([each.attributes for each in (*parts, found)])
+        return replace(found, clauses=tuple(part.vector for part in parts), attributes=attributes)
 
     def change(self, message: Compared) -> float:
         """How likely a message says that something has changed or ended."""
         return self._weights.change.probability(change_row(message))
 
+    def attributes(self, message: Compared, olds: Sequence[Compared]) -> list[AttributeMatch]:
+        """How likely a message and each of the older facts are about the same attribute."""
+        known = np.concatenate([old.attributes for old in olds])
+        return self._weights.attributes.matches(message.attributes, known)
+
     def replaces(
         self,
         message: Compared,
         olds: Sequence[Compared],
-        evidence: Sequence[Sequence[float]],
+        evidence: Sequence[PairEvidence],
         of_message: Sequence[float],
+        matches: Sequence[AttributeMatch],
     ) -> list[float]:
         """How likely a message replaces each of the older facts rather than another one or none of them."""
         of_change, change = change_row(message), self.change(message)
@@ -123,10 +140,10 @@ class ReplacementModel(TrainedJudge):
         values = [
             line.value(
                 replacement_row(
-                    pair_features(message, old, others, place), change, of_change, evidence[place], of_message
+                    pair_features(message, old, others, place), change, of_change, evidence[place], of_message, match
                 )
             )
-            for place, old in enumerate(olds)
+            for place, (old, match) in enumerate(zip(olds, matches, strict=True))
         ]
         return shares(values)
 
@@ -190,40 +207,73 @@ def _best_share(words: set[str], old: Compared) -> float:
     return max(min(sum(len(word) for word in words if word in part) / len(part), 1.0) for part in parts)
 
 
-def pair_features(message: Compared, old: Compared, others: Sequence[float], place: int) -> list[float]:
+class PairFeatures(NamedTuple):
+    """What a message and an older fact have in common: 1 for yes, 0 for no, or a share."""
+
+    single_topic: float
+    """They share a topic of which people have one: home, work."""
+    weak_topic: float
+    many_topic: float
+    no_topic: float
+    words: float
+    shares_words: float
+    likeness: float
+    most_alike: float
+    """No other older fact is more like the message."""
+    above_mean: float
+    numbers: float
+    times: float
+    units: float
+    changed_topic: float
+    of_user: float
+    same_subject: float
+    named: float
+    names: float
+    newest: float
+    one_of: float
+    alone: float
+    negation: float
+    liking: float
+    closest_clause: float
+    stems: float
+    share_of_part: float
+
+
+def pair_features(message: Compared, old: Compared, others: Sequence[float], place: int) -> PairFeatures:
     """What a message and one of the older facts have in common; `others` is the likeness of all older facts."""
     shared = [name for name in message.topics if name in old.topics]
     words = shared_words(message, old)
     like = likeness(message, old)
     mine, theirs = subject_of(message.folded), subject_of(old.folded)
-    found = (
-        any(_SINGLE[name] for name in shared),
-        any(name in WEAK_TOPICS for name in shared),
-        any(not _SINGLE[name] and name not in WEAK_TOPICS for name in shared),
-        not shared,
-        min(len(words), _MAX_WORDS) / _MAX_WORDS,
-        bool(words),
-        like,
-        like >= max(others) - 1e-9,
-        like - sum(others) / len(others),
-        bool(message.gist.numbers) and bool(old.gist.numbers),
-        bool(message.gist.times) and bool(old.gist.times),
-        bool(units_in(message.folded) & units_in(old.folded)),
-        any(topic in old.topics and change.search(message.folded) for change, topic in _CHANGED_TOPIC),
-        theirs == USER,
-        mine == theirs,
-        any(mentions(message.folded, name) for name in names_in(old.text)),
-        _NAME.search(message.text) is not None and _NAME.search(old.text) is not None,
-        place == 0,
-        1 / len(others),
-        len(others) == 1,
-        message.gist.negated != old.gist.negated,
-        message.gist.liking != old.gist.liking,
-        closest(message, old),
-        min(shared_stems(message, old), _PAIR) / _PAIR,
-        _best_share(words, old),
+    return PairFeatures(
+        single_topic=float(any(_SINGLE[name] for name in shared)),
+        weak_topic=float(any(name in WEAK_TOPICS for name in shared)),
+        many_topic=float(any(not _SINGLE[name] and name not in WEAK_TOPICS for name in shared)),
+        no_topic=float(not shared),
+        words=min(len(words), _MAX_WORDS) / _MAX_WORDS,
+        shares_words=float(bool(words)),
+        likeness=like,
+        most_alike=float(like >= max(others) - 1e-9),
+        above_mean=like - sum(others) / len(others),
+        numbers=float(bool(message.gist.numbers) and bool(old.gist.numbers)),
+        times=float(bool(message.gist.times) and bool(old.gist.times)),
+        units=float(bool(units_in(message.folded) & units_in(old.folded))),
+        changed_topic=float(
+            any(topic in old.topics and change.search(message.folded) for change, topic in _CHANGED_TOPIC)
+        ),
+        of_user=float(theirs == USER),
+        same_subject=float(mine == theirs),
+        named=float(any(mentions(message.folded, name) for name in names_in(old.text))),
+        names=float(_NAME.search(message.text) is not None and _NAME.search(old.text) is not None),
+        newest=float(place == 0),
+        one_of=1 / len(others),
+        alone=float(len(others) == 1),
+        negation=float(message.gist.negated != old.gist.negated),
+        liking=float(message.gist.liking != old.gist.liking),
+        closest_clause=closest(message, old),
+        stems=min(shared_stems(message, old), _PAIR) / _PAIR,
+        share_of_part=_best_share(words, old),
     )
-    return [float(value) for value in found]
 
 
 def shares(values: Sequence[float]) -> list[float]:
@@ -235,15 +285,16 @@ def shares(values: Sequence[float]) -> list[float]:
 
 
 def replacement_row(
-    features: Sequence[float],
+    features: PairFeatures,
     change: float,
     of_change: Sequence[float],
-    evidence: Sequence[float],
+    evidence: PairEvidence,
     of_message: Sequence[float],
+    match: AttributeMatch,
 ) -> list[float]:
     """The features of a pair, alone and together with those of the message."""
     told = of_change[:_FEATURES_OF_CHANGE]
-    single, unshared, words, like = features[0], features[3], features[5], features[6]
+    single, unshared, words, like = features.single_topic, features.no_topic, features.shares_words, features.likeness
     return [
         *features,
         change,
@@ -253,6 +304,7 @@ def replacement_row(
         *(factor * value for factor in (1.0, change, words, like, unshared) for value in evidence),
         *(factor * value for factor in (1.0, change, words, like) for value in of_message),
         *(one * other for one in evidence for other in of_message),
+        *(factor * value for factor in (1.0, change, evidence.same_subject, *of_message) for value in match),
     ]
 
 

@@ -12,12 +12,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, Self, cast
+
+import numpy as np
+
+from jiyi.longterm.attribute_model import AttributeModel
 
 if TYPE_CHECKING:
     from jiyi.ports import Embedder
 
 WEIGHTS: Final = "data/weights.json"
+ATTRIBUTES: Final = "data/attributes.npy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,8 @@ class Weights:
     """Which part of an older fact a message replaces: the one with the highest value."""
     along: Line
     """Whether another part of that fact goes with it."""
+    attributes: AttributeModel
+    """Which attribute a text is about."""
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Self:
@@ -67,6 +75,7 @@ class Weights:
             Line.of(data["replaces"]),
             Line.of(data["piece"]),
             Line.of(data["along"]),
+            AttributeModel(data["attributes"], np.array(data["single"], dtype=np.float32)),
         )
 
 
@@ -93,5 +102,8 @@ class TrainedJudge:
 @cache
 def stored_weights() -> dict[str, Any]:
     """What the package ships."""
-    found: dict[str, Any] = json.loads(files("jiyi.longterm").joinpath(WEIGHTS).read_text("utf-8"))
+    place = files("jiyi.longterm")
+    found: dict[str, Any] = json.loads(place.joinpath(WEIGHTS).read_text("utf-8"))
+    matrix = np.load(BytesIO(place.joinpath(ATTRIBUTES).read_bytes()), allow_pickle=False)
+    found["models"]["attributes"] = matrix.astype(np.float32)
     return found

@@ -10,9 +10,9 @@ from jiyi.model import clock
 from jiyi.model.limits import check_whole
 from jiyi.model.note import LineAttribution
 from jiyi.notes.entries import without_comment
-from jiyi.notes.longterm_file import PROMOTED_MARK, comparable
 from jiyi.notes.markdown import item_text, items_of, lines_of
-from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM, is_long_term
+from jiyi.notes.memory_file import PROMOTED_MARK, comparable
+from jiyi.notes.paths import CONTEXT_FILES, MEMORY_FILE, is_memory_file
 from jiyi.notes.templates import TEMPLATES
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def attribution(
     last = _MAX_LINE if to_line is None else check_whole(to_line, "to_line", from_line, _MAX_LINE)
     service.appender.reconcile()
     checked, text = service.visible_text(path, kind)
-    ledger = service.ledger() if is_long_term(checked) else None
+    ledger = service.ledger() if is_memory_file(checked) else None
     found = _attributed(checked, text, ledger)
     return [each for each in found if each.end_line >= from_line and each.start_line <= last]
 
@@ -73,8 +73,8 @@ def _long_term_item(placed: PlacedEntry, lines: list[str], ledger: CurationLedge
 
 
 def _template_items(path: str) -> frozenset[str]:
-    name = LONG_TERM if is_long_term(path) else path
-    return _items_of_template(name) if name in (LONG_TERM, *CONTEXT_FILES) else frozenset()
+    name = MEMORY_FILE if is_memory_file(path) else path
+    return _items_of_template(name) if name in (MEMORY_FILE, *CONTEXT_FILES) else frozenset()
 
 
 @cache

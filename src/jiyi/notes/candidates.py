@@ -16,8 +16,8 @@ from jiyi.model.daily_note import day_of, day_range, local_day, neighbouring_day
 from jiyi.model.limits import check_whole
 from jiyi.model.note import AppendedNote
 from jiyi.notes.entries import new_entry_id
-from jiyi.notes.longterm_file import words_of
 from jiyi.notes.markdown import take_apart
+from jiyi.notes.memory_file import words_of
 from jiyi.notes.visibility import is_shared
 
 if TYPE_CHECKING:
@@ -123,10 +123,10 @@ def _settle(service: NotesService, candidate: Candidate, state: str, by: str) ->
 def _recent_texts(service: NotesService, kind: str) -> Iterator[str]:
     """The texts of MEMORY.md and the daily notes of the last weeks, as far as sessions of this kind see them."""
     first, last = day_range(service.today(), _COMPARED_DAYS)
-    long_term = service.files.long_term()
+    memory_file = service.files.memory_file()
     for path in service.files.listing().files:
         day = day_of(path)
-        if path != long_term and (day is None or not first <= day <= last):
+        if path != memory_file and (day is None or not first <= day <= last):
             continue
         try:
             document = take_apart(service.read_text(path) or "")
@@ -150,7 +150,10 @@ def entry_id_of(candidate: Candidate) -> str:
 
 
 def _find_entry(service: NotesService, candidate: Candidate, kind: str) -> AppendedNote | None:
-    """Its entry, if it was written and the candidate not marked any more. A changed time zone may shift the day."""
+    """Its entry, if it was written and the process ended before the candidate was marked.
+
+    A changed time zone may shift the day.
+    """
     wanted = entry_id_of(candidate)
     for day in neighbouring_days(local_day(candidate.created_at, service.settings.zone())):
         path, found = service.entries_of_day(day, kind=kind)

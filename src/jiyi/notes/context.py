@@ -88,7 +88,7 @@ def _layers(service: NotesService, kind: str, now: datetime | None, share: float
     for name in CONTEXT_FILES:
         layers += _whole(service, name, "context", int(settings.context_file_tokens * share))
     if kind == "main":
-        layers += _whole(service, service.files.long_term(), "long-term", int(settings.long_term_tokens * share))
+        layers += _whole(service, service.files.memory_file(), "long-term", int(settings.long_term_tokens * share))
     for name, day in context_days(today):
         paths = [path for path in listing.files if day_of(path) == day]
         layers += _day(service, kind, name, paths, int(settings.daily_tokens * share))

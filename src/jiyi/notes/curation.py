@@ -19,22 +19,22 @@ from jiyi.model.identity import new_id
 from jiyi.model.limits import check_whole
 from jiyi.notes.curation_ledger import CurationLedger, ItemOrigin
 from jiyi.notes.lasting_statements import is_passing, lasting_statements
-from jiyi.notes.longterm_file import (
+from jiyi.notes.markdown import items_of
+from jiyi.notes.memory_file import (
     Addition,
-    LongTerm,
+    MemoryFile,
     comparable,
     default_section,
     diff_of,
     headings_of,
     new_sections,
-    read_long_term,
-    replace_long_term,
+    read_memory_file,
+    replace_memory_file,
     with_additions,
     without_lines,
     words_of,
 )
-from jiyi.notes.markdown import items_of
-from jiyi.notes.paths import LONG_TERM
+from jiyi.notes.paths import MEMORY_FILE
 from jiyi.notes.promotion import Accepted
 from jiyi.notes.proposals import RULES, Proposal, ProposalItem, choose_items
 from jiyi.notes.sections import match_section, section_for
@@ -65,7 +65,7 @@ def curate(service: NotesService, *, days: int = 7, now: datetime | None = None)
     check_whole(days, "days", 1, _MAX_DAYS)
     service.appender.reconcile()
     service.proposals.delete_expired()
-    before = read_long_term(service)
+    before = read_memory_file(service)
     ledger = _observed(service, before)
     notes = list(_recent(service, days, now))
     if service.model is not None:
@@ -105,14 +105,14 @@ def accept(service: NotesService, proposal: Proposal | str, *, items: Sequence[i
         return Accepted()
     wanted = _as_it_stands(service, proposal)
     chosen = choose_items(wanted, items)
-    before = read_long_term(service)
+    before = read_memory_file(service)
     if before.digest != wanted.base:
         raise NoteConflictError(
-            f"{LONG_TERM} has changed since proposal {wanted.id} was made; nothing was overwritten, "
+            f"{MEMORY_FILE} has changed since proposal {wanted.id} was made; nothing was overwritten, "
             "make a new one with curate"
         )
-    backup = replace_long_term(service, before, _applied(before.text, chosen))
-    after = read_long_term(service)
+    backup = replace_memory_file(service, before, _applied(before.text, chosen))
+    after = read_memory_file(service)
     with service.lock.hold():
         ledger = service.ledger()
         ledger.removed(item.text for item in chosen if item.action == "remove")
@@ -133,7 +133,7 @@ def _as_it_stands(service: NotesService, proposal: Proposal | str) -> Proposal:
     return service.proposals.load(proposal.id if isinstance(proposal, Proposal) else proposal)
 
 
-def _record_origins(ledger: CurationLedger, before: LongTerm, made_by: str, items: Sequence[ProposalItem]) -> None:
+def _record_origins(ledger: CurationLedger, before: MemoryFile, made_by: str, items: Sequence[ProposalItem]) -> None:
     at = clock.to_text(clock.utc_now())
     for section in new_sections(before.text, [item.section for item in items]):
         ledger.record(section, ItemOrigin("proposal", at, made_by=made_by))
@@ -150,11 +150,11 @@ def reject(service: NotesService, proposal: Proposal | str, *, items: Sequence[i
         ledger = service.ledger()
         ledger.reject(item.text for item in chosen if item.action == "add")
         ledger.save()
-    _keep_rest(service, wanted, read_long_term(service), {item.number for item in chosen})
+    _keep_rest(service, wanted, read_memory_file(service), {item.number for item in chosen})
     return tuple(item.text for item in chosen)
 
 
-def _keep_rest(service: NotesService, proposal: Proposal, now: LongTerm, settled: set[int]) -> None:
+def _keep_rest(service: NotesService, proposal: Proposal, now: MemoryFile, settled: set[int]) -> None:
     """Keep what is left of a proposal, for the MEMORY.md of now."""
     rest = tuple(item for item in proposal.items if item.number not in settled)
     if not rest:
@@ -172,7 +172,7 @@ def _applied(text: str, items: Sequence[ProposalItem]) -> str:
     return with_additions(after, additions) if additions else after
 
 
-def _observed(service: NotesService, before: LongTerm) -> CurationLedger:
+def _observed(service: NotesService, before: MemoryFile) -> CurationLedger:
     """The ledger, after it has taken note of what a person deleted from MEMORY.md since."""
     with service.lock.hold():
         ledger = service.ledger()
@@ -197,7 +197,7 @@ def _recent(service: NotesService, days: int, now: datetime | None) -> Iterator[
 
 
 def _by_rules(
-    before: LongTerm, notes: Sequence[_RecentNote], ledger: CurationLedger
+    before: MemoryFile, notes: Sequence[_RecentNote], ledger: CurationLedger
 ) -> tuple[list[Addition], list[str]]:
     """(additions, lines to take out): sentences that say something lasting, and what they make wrong."""
     otherwise = default_section(before.text, [note.text for note in notes])
@@ -227,7 +227,7 @@ def _statements(note: _RecentNote) -> list[tuple[str, str]]:
     return [] if is_passing(note.text) else [(lasting[0][0], note.text)]
 
 
-def _without_contradictions(before: LongTerm, additions: Sequence[Addition]) -> tuple[list[Addition], list[str]]:
+def _without_contradictions(before: MemoryFile, additions: Sequence[Addition]) -> tuple[list[Addition], list[str]]:
     """Of several values of one attribute the newest; what MEMORY.md says of it instead is to be taken out."""
     newest: dict[tuple[str, str], str] = {}
     for addition in additions:

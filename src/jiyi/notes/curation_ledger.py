@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from jiyi.errors import NotesError
 from jiyi.model.identity import text_hash
-from jiyi.notes.longterm_file import comparable
+from jiyi.notes.memory_file import comparable
 
 _MAX_ITEM_LINES: Final = 200
 """Of a longer item the beginning is not looked for: only the whole."""

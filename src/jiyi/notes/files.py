@@ -32,7 +32,7 @@ from jiyi.notes.listing import (
     list_notes,
     stamp_of,
 )
-from jiyi.notes.paths import LONG_TERM, is_long_term
+from jiyi.notes.paths import MEMORY_FILE, is_memory_file
 
 _CAN_WALK: Final = os.open in os.supports_dir_fd
 _FILE_FLAGS: Final = NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -90,11 +90,11 @@ class Files:
         with self._folder(()) as folder:
             return list_notes(folder)
 
-    def long_term(self) -> str:
+    def memory_file(self) -> str:
         """The name of the long-term memory as it is written here: `MEMORY.md`, or `memory.md` where that is there."""
         with self._folder(()) as folder:
-            names = [name for name, _ in entries_of(folder) if is_long_term(name)]
-        return LONG_TERM if LONG_TERM in names or not names else names[0]
+            names = [name for name, _ in entries_of(folder) if is_memory_file(name)]
+        return MEMORY_FILE if MEMORY_FILE in names or not names else names[0]
 
     def stamp(self, path: str) -> FileStamp | None:
         """What the system says of one file; `None` when there is none."""
@@ -128,13 +128,13 @@ class Files:
         try:
             with self._parent(path) as (folder, name):
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                _refuse_others(path, status.st_mode)
+                _refuse_irregular(path, status.st_mode)
                 descriptor = os.open(name, flags | _FILE_FLAGS, dir_fd=folder)
                 with on_error(lambda: os.close(descriptor)):
                     status = os.fstat(descriptor)
                     # A backup is a second name that jiyi gave; its path is never named by a caller.
                     own = path.startswith(f"{BACKUPS}/")
-                    _refuse_others(path, status.st_mode, linked=not own and is_linked(folder, name, status))
+                    _refuse_irregular(path, status.st_mode, linked=not own and is_linked(folder, name, status))
             try:
                 yield descriptor
             finally:
@@ -159,7 +159,7 @@ class Files:
             # A second descriptor of the same: this one is closed when the block ends.
             return AppendTarget(os.dup(descriptor), f"{self.root}/{path}")
 
-    def not_written(self, path: str, error: OSError) -> NotesError | InvalidInputError:
+    def write_error(self, path: str, error: OSError) -> NotesError | InvalidInputError:
         """The error to raise when the system refuses to write a file."""
         return _failed(self.root, path, "written", error)
 
@@ -218,7 +218,7 @@ class Files:
             raise _failed(self.root, folder, "read", error) from error
 
     def remove(self, path: str) -> None:
-        """Take a file away; one that is not there is none to take."""
+        """Delete a file, if there is one."""
         try:
             with self._parent(path) as (folder, name), suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
@@ -266,7 +266,7 @@ class Files:
             yield folder, name
 
 
-def _refuse_others(path: str, mode: int, *, linked: bool = False) -> None:
+def _refuse_irregular(path: str, mode: int, *, linked: bool = False) -> None:
     if linked:
         raise InvalidInputError(f"{path} {HARD_LINK}")
     if not stat.S_ISREG(mode):

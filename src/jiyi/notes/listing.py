@@ -14,7 +14,7 @@ from typing import Final
 
 from jiyi.model.daily_note import NOTES_FOLDER
 from jiyi.model.note import FileStamp, NoteProblem
-from jiyi.notes.paths import LONG_TERM, MAX_DEPTH, is_long_term, is_note, path_problem
+from jiyi.notes.paths import MAX_DEPTH, MEMORY_FILE, is_memory_file, is_note, path_problem
 
 FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
@@ -44,12 +44,12 @@ class Listing:
 def list_notes(root: int) -> Listing:
     """Every note file below an open folder."""
     found = Listing()
-    long_term = [name for name, status in entries_of(root) if is_note(name) and stat.S_ISREG(status.st_mode)]
-    if len(long_term) > 1:
-        used = LONG_TERM if LONG_TERM in long_term else long_term[0]
+    memory_file = [name for name, status in entries_of(root) if is_note(name) and stat.S_ISREG(status.st_mode)]
+    if len(memory_file) > 1:
+        used = MEMORY_FILE if MEMORY_FILE in memory_file else memory_file[0]
         found.problems.extend(
             NoteProblem(name, f"{used} is the long-term memory; move what is in this file there")
-            for name in long_term
+            for name in memory_file
             if name != used
         )
     for name, status in entries_of(root):
@@ -134,7 +134,7 @@ def is_linked(folder: int, name: str, status: os.stat_result) -> bool:
 
 def _backups(folder: int, name: str) -> list[int]:
     """The inodes of the backups of the long-term memory, where the folder is its own."""
-    if not is_long_term(name):
+    if not is_memory_file(name):
         return []
     opened = [folder]
     try:

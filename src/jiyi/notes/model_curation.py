@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jiyi.errors import ModelError, ModelReplyError
 from jiyi.model.replies import parse_json_reply
 from jiyi.model.storable import storable
-from jiyi.notes.longterm_file import Addition, comparable, words_of
+from jiyi.notes.memory_file import Addition, comparable, words_of
 from jiyi.prompts.notes import CURATE_SCHEMA, curate_messages
 from jiyi.text.token_count import cut_to_tokens
 
@@ -33,12 +33,12 @@ PAUSES: Final = (0.5, 2.0)
 
 
 def propose_with_model(
-    model: ChatModel, counter: TokenCounter, long_term: str, notes: Sequence[str]
+    model: ChatModel, counter: TokenCounter, memory_file: str, notes: Sequence[str]
 ) -> tuple[list[Addition], list[str]]:
     """(additions, lines to take out); a reply that is not in the agreed form is an error, never an empty proposal."""
     if not any(note.strip() for note in notes):
         return [], []
-    known = cut_to_tokens(long_term, _MAX_INPUT // 2, counter)
+    known = cut_to_tokens(memory_file, _MAX_INPUT // 2, counter)
     left = _MAX_INPUT - counter.count(known)
     shown: list[str] = []
     # The newest notes first, as many as fit.
@@ -50,19 +50,19 @@ def propose_with_model(
     question = curate_messages(known, shown)
     for pause in PAUSES:
         try:
-            return _asked(model, question, long_term)
+            return _asked(model, question, memory_file)
         except ModelError as error:
             if not error.retryable:
                 raise
             time.sleep(pause)
-    return _asked(model, question, long_term)
+    return _asked(model, question, memory_file)
 
 
-def _asked(model: ChatModel, question: Sequence[Message], long_term: str) -> tuple[list[Addition], list[str]]:
+def _asked(model: ChatModel, question: Sequence[Message], memory_file: str) -> tuple[list[Addition], list[str]]:
     reply = model.complete(question, max_tokens=_REPLY_TOKENS, schema=CURATE_SCHEMA)
     data = parse_json_reply(reply, _READ_SCHEMA)
     additions = [addition for item in data["additions"] if (addition := _addition(item)) is not None]
-    lines = {words_of(line): line.rstrip("\r") for line in long_term.split("\n") if comparable(line)}
+    lines = {words_of(line): line.rstrip("\r") for line in memory_file.split("\n") if comparable(line)}
     asked = [line for line in data["removals"] if isinstance(line, str) and not line.lstrip().startswith("#")]
     removals = list(dict.fromkeys(lines[key] for line in asked if (key := words_of(line)) in lines))
     lost = len(data["additions"]) + len(data["removals"]) - len(additions) - len(removals)

@@ -9,7 +9,7 @@ from typing import Final
 from jiyi.errors import InvalidInputError
 from jiyi.model.daily_note import NOTES_FOLDER
 
-LONG_TERM: Final = "MEMORY.md"
+MEMORY_FILE: Final = "MEMORY.md"
 CONTEXT_FILES: Final = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md")
 MAX_DEPTH: Final = 16
 _SUFFIX: Final = ".md"
@@ -59,10 +59,10 @@ def is_note(path: str) -> bool:
     if any(part.startswith(".") for part in parts) or len(parts) > MAX_DEPTH:
         return False
     if len(parts) == 1:
-        return path.upper() == LONG_TERM.upper()
+        return path.upper() == MEMORY_FILE.upper()
     return parts[0] == NOTES_FOLDER and path.lower().endswith(_SUFFIX)
 
 
-def is_long_term(path: str) -> bool:
+def is_memory_file(path: str) -> bool:
     """Whether it is the curated file, which no group sees."""
-    return path.upper() == LONG_TERM.upper()
+    return path.upper() == MEMORY_FILE.upper()

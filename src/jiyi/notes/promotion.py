@@ -11,18 +11,18 @@ from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model import clock
 from jiyi.notes import text_encoding
 from jiyi.notes.curation_ledger import CurationLedger, ItemOrigin
-from jiyi.notes.longterm_file import (
+from jiyi.notes.markdown import items_of
+from jiyi.notes.memory_file import (
     Addition,
-    LongTerm,
+    MemoryFile,
     default_section,
     headings_of,
     new_sections,
-    read_long_term,
-    replace_long_term,
+    read_memory_file,
+    replace_memory_file,
     with_additions,
 )
-from jiyi.notes.markdown import items_of
-from jiyi.notes.paths import check_path, is_long_term, is_note
+from jiyi.notes.paths import check_path, is_memory_file, is_note
 from jiyi.notes.sections import match_section
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def promote(
         raise InvalidInputError(f"section must be the text of a heading, not {section!r}")
     names = list(dict.fromkeys(each.strip() for each in wanted))
     found = _find(service, names)
-    before = read_long_term(service)
+    before = read_memory_file(service)
     known = service.ledger().promoted | before.promoted
     title = section or default_section(before.text, [each.placed.entry.text for each in found.values()])
     title = match_section(title, headings_of(before.text))
@@ -81,15 +81,15 @@ def promote(
     backup = ""
     if new:
         texts = [Addition(title, found[name].placed.entry.text) for name in new]
-        backup = replace_long_term(service, before, with_additions(before.text, texts))
+        backup = replace_memory_file(service, before, with_additions(before.text, texts))
         with service.lock.hold():
             ledger = service.ledger()
             ledger.promoted |= {found[name].placed.entry.id for name in new if not found[name].placed.by_hand}
-            ledger.observe(read_long_term(service).items)
+            ledger.observe(read_memory_file(service).items)
             _record_origins(ledger, before, title, [found[name] for name in new])
             ledger.save()
     # Only now, when they are safe in their new place; after an interruption in between the call is repeated.
-    moved = _remove(service, {name: found[name] for name in named}, read_long_term(service)) if move else ()
+    moved = _remove(service, {name: found[name] for name in named}, read_memory_file(service)) if move else ()
     return Accepted(
         added=tuple(new), unchanged=tuple(name for name in names if name not in new), backup=backup, moved=moved
     )
@@ -104,11 +104,11 @@ def _first_names(names: Sequence[str], found: dict[str, _Found]) -> list[str]:
     return list(first.values())
 
 
-def _is_new(placed: PlacedEntry, known: set[str], before: LongTerm) -> bool:
+def _is_new(placed: PlacedEntry, known: set[str], before: MemoryFile) -> bool:
     return (placed.by_hand or placed.entry.id not in known) and placed.entry.text not in before
 
 
-def _record_origins(ledger: CurationLedger, before: LongTerm, section: str, added: Sequence[_Found]) -> None:
+def _record_origins(ledger: CurationLedger, before: MemoryFile, section: str, added: Sequence[_Found]) -> None:
     at = clock.to_text(clock.utc_now())
     for title in new_sections(before.text, [section]):
         ledger.record(title, ItemOrigin("promotion", at))
@@ -129,12 +129,12 @@ def _find(service: NotesService, names: Sequence[str]) -> dict[str, _Found]:
         else:
             found[name] = _find_line(service, match["path"], int(match["line"]))
     for path in service.files.listing().files if ids else ():
-        if is_long_term(path):
+        if is_memory_file(path):
             continue
         for placed in _items(service, path):
             if placed.entry.id in ids and not placed.by_hand:
                 found.setdefault(placed.entry.id, _Found(path, placed))
-    promoted = service.ledger().promoted | read_long_term(service).promoted
+    promoted = service.ledger().promoted | read_memory_file(service).promoted
     missing = [name for name in names if name not in found and name not in promoted]
     if missing:
         raise InvalidInputError(
@@ -146,7 +146,7 @@ def _find(service: NotesService, names: Sequence[str]) -> dict[str, _Found]:
 def _find_line(service: NotesService, path: str, line: int) -> _Found:
     """The entry, list item, paragraph or heading at a line of a note."""
     checked = check_path(path)
-    if not is_note(checked) or is_long_term(checked):
+    if not is_note(checked) or is_memory_file(checked):
         raise InvalidInputError(f"{checked} is no daily note; name a line as memory/2026-11-15.md:12")
     text = service.read_text(checked)
     if text is None:
@@ -165,14 +165,14 @@ def _items(service: NotesService, path: str) -> list[PlacedEntry]:
         return []
 
 
-def _remove(service: NotesService, found: dict[str, _Found], after: LongTerm) -> tuple[str, ...]:
+def _remove(service: NotesService, found: dict[str, _Found], after: MemoryFile) -> tuple[str, ...]:
     """Take entries that MEMORY.md has now out of their daily notes."""
     moved: list[str] = []
     safe = {name: each for name, each in found.items() if each.placed.entry.text in after}
     with service.lock.hold():
         for path in dict.fromkeys(each.path for each in safe.values()):
             data, _ = service.files.read(path, most=service.settings.append.file_bytes)
-            file = LongTerm(data, *text_encoding.decode(data))
+            file = MemoryFile(data, *text_encoding.decode(data))
             lines = file.text.split("\n")
             present = items_of(path, file.text)
             gone: list[tuple[str, PlacedEntry]] = []

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from jiyi.notes.memory_file import comparable
 from jiyi.text import fold
 
 _WORDS: Final = re.compile(r"[a-z]+")
@@ -45,9 +46,9 @@ def section_for(kind: str, headings: Sequence[str], otherwise: str) -> str:
 
 def match_section(wanted: str, headings: Sequence[str]) -> str:
     """The heading of the file that means the same as the wanted one; the wanted one itself when there is none."""
-    plain = _plain(wanted)
+    plain = comparable(wanted)
     for heading in headings:
-        if _plain(heading) == plain:
+        if comparable(heading) == plain:
             return heading
     topics = sorted(_TOPICS, key=lambda topic: -_matches(wanted, topic))
     if not _matches(wanted, topics[0]) or _matches(wanted, topics[0]) == _matches(wanted, topics[1]):
@@ -66,7 +67,3 @@ def _matches(heading: str, topic: str) -> int:
     folded = fold(heading)
     words = set(_WORDS.findall(folded))
     return sum(name in words if name.isascii() else name in folded for name in _TOPICS.get(topic, ()))
-
-
-def _plain(heading: str) -> str:
-    return "".join(character for character in fold(heading) if character.isalnum())

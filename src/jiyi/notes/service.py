@@ -22,7 +22,7 @@ from jiyi.notes.curation_ledger import CurationLedger
 from jiyi.notes.files import Files
 from jiyi.notes.journal import Journal
 from jiyi.notes.markdown import items_of, lines_of, take_apart
-from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM, check_path, is_long_term, is_note
+from jiyi.notes.paths import CONTEXT_FILES, MEMORY_FILE, check_path, is_memory_file, is_note
 from jiyi.notes.proposals import ProposalStore
 from jiyi.notes.scan import Scanner
 from jiyi.notes.search import NoteSearch
@@ -104,9 +104,9 @@ class NotesService:
             raise NotesError(f"the workspace {self.root} cannot be made: {error.strerror}") from error
         report: dict[str, list[str]] = {"created": [], "kept": []}
         report["created" if made else "kept"].append(f"{NOTES_FOLDER}/")
-        for name in (LONG_TERM, *(CONTEXT_FILES if context_files else ())):
-            if name == LONG_TERM and self.files.long_term() != LONG_TERM:
-                report["kept"].append(self.files.long_term())
+        for name in (MEMORY_FILE, *(CONTEXT_FILES if context_files else ())):
+            if name == MEMORY_FILE and self.files.memory_file() != MEMORY_FILE:
+                report["kept"].append(self.files.memory_file())
                 continue
             created = self.files.create(name, TEMPLATES[language][name].encode("utf-8"))
             report["created" if created else "kept"].append(name)
@@ -240,14 +240,14 @@ class NotesService:
         check_kind(kind)
         if not is_note(checked) and checked not in CONTEXT_FILES:
             raise InvalidInputError(
-                f"{checked} is no note; {LONG_TERM}, the files below {NOTES_FOLDER}/ that end in .md, "
+                f"{checked} is no note; {MEMORY_FILE}, the files below {NOTES_FOLDER}/ that end in .md, "
                 f"and {', '.join(CONTEXT_FILES)} can be read"
             )
         if kind == "group" and is_note(checked):
             text = self._shared_text(checked)
         else:
-            if checked == LONG_TERM:
-                checked = self.files.long_term()
+            if checked == MEMORY_FILE:
+                checked = self.files.memory_file()
             text = self.read_text(checked)
         if text is None:
             raise InvalidInputError(f"there is no note {asked!r} here")
@@ -255,7 +255,7 @@ class NotesService:
 
     def _shared_text(self, path: str) -> str | None:
         """The text of a note that a group may see. A private one is no different from one that is not there."""
-        if is_long_term(path):
+        if is_memory_file(path):
             return None
         try:
             text = self.read_text(path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from jiyi.errors import InvalidInputError
 from jiyi.model.daily_note import IMPORTED_FOLDER, SHARED_FOLDER
 from jiyi.model.note import note_scope
-from jiyi.notes.paths import is_long_term
+from jiyi.notes.paths import is_memory_file
 
 if TYPE_CHECKING:
     from jiyi.notes.markdown import Document
@@ -48,6 +48,6 @@ def is_shared(path: str, document: Document) -> bool:
     Nothing else makes a note shared, and nothing makes MEMORY.md or an imported file shared: whoever imports it moves
     it to where a group may see it.
     """
-    if is_long_term(path) or path.startswith(f"{IMPORTED_FOLDER}/"):
+    if is_memory_file(path) or path.startswith(f"{IMPORTED_FOLDER}/"):
         return False
     return path.startswith(f"{SHARED_FOLDER}/") or document.properties.get("visibility") == "group"

@@ -28,7 +28,7 @@ _ABOUT_DOMAINS = {
     ),
 }
 
-_SCORE = {
+_EXTRACT = {
     "zh": (
         "你为一个 AI 助手挑选值得长期记住的内容。下面的 JSON 是一轮对话（user 是用户的话，assistant 是回复），known 是"
         "已经记住的内容。请找出这一轮中关于用户的、以后仍然有用的新信息：事实、偏好、决定、日期、姓名、约定。每条只说"
@@ -58,7 +58,7 @@ _SCORE = {
     ),
 }
 
-SCORE_SCHEMA: Mapping[str, Any] = {
+EXTRACT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "memories": {
@@ -82,7 +82,7 @@ SCORE_SCHEMA: Mapping[str, Any] = {
 }
 
 # Each memory is checked by itself: one that is flawed must not cost the others.
-SCORE_ACCEPTED: Mapping[str, Any] = {
+EXTRACT_ACCEPTED: Mapping[str, Any] = {
     "anyOf": [
         {"type": "object", "properties": {"memories": {"type": "array"}}, "required": ["memories"]},
         # The design's own form: one fact for a round.
@@ -160,10 +160,10 @@ COMPRESS_SCHEMA: Mapping[str, Any] = {
 }
 
 
-def score_messages(user: str, assistant: str, known: Sequence[str]) -> list[Message]:
+def extract_messages(user: str, assistant: str, known: Sequence[str]) -> list[Message]:
     """Ask for what is worth keeping of a round."""
     numbered = [{"number": number, "memory": text} for number, text in enumerate(known, start=1)]
-    return _ask(_SCORE[detect_language(user or assistant)], {"user": user, "assistant": assistant, "known": numbered})
+    return _ask(_EXTRACT[detect_language(user or assistant)], {"user": user, "assistant": assistant, "known": numbered})
 
 
 def route_messages(query: str) -> list[Message]:

@@ -55,9 +55,9 @@ CURATE_SCHEMA: Mapping[str, Any] = {
 }
 
 
-def curate_messages(long_term: str, notes: Sequence[str]) -> list[Message]:
+def curate_messages(memory_file: str, notes: Sequence[str]) -> list[Message]:
     """The question, in the language of the notes."""
-    language = detect_language("\n".join([long_term, *notes]))
+    language = detect_language("\n".join([memory_file, *notes]))
     quoted = [quoted_lines(note) for note in notes]
-    body = "\n\n".join(["MEMORY.md:", quoted_lines(long_term) or "-", _NOTES[language], *quoted])
+    body = "\n\n".join(["MEMORY.md:", quoted_lines(memory_file) or "-", _NOTES[language], *quoted])
     return [Message("system", CURATE[language]), Message("user", body)]

@@ -23,7 +23,7 @@ from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import current_first, mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
-from jiyi.recall.narrowing import expired_crowd, narrowed
+from jiyi.recall.narrowing import narrowed, short_because_of_expiry
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
 from jiyi.recall.question import text_to_embed
 from jiyi.recall.ranking import rank
@@ -112,10 +112,10 @@ class RecallEngine:
         if frozenset() in {request.filters.ids, request.filters.among}:
             return Answer([], 0)
         answer = self._answer_safely(request)
-        if expired_crowd(request, answer, self.store, self.settings):
+        if short_because_of_expiry(request, answer, self.store, self.settings):
             filters = replace(request.filters, beyond_expired=True)
             answer = self._answer_safely(replace(request, filters=filters))
-        if not answer.corrected:
+        if not answer.may_be_corrected:
             return answer
         hits, instead = mark_corrected(answer.hits, self.store, self.analyzer)
         # Where a formula or the similarity itself gives the order, it stays.
@@ -253,7 +253,7 @@ class RecallEngine:
             filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
         text = self._ask_text(text)
         text = text._replace(search=text.search.with_vectors(filtered))
-        return self._finish(text, vector_coverage, now)._replace(corrected=reading.corrected), vector
+        return self._finish(text, vector_coverage, now)._replace(may_be_corrected=reading.corrected), vector
 
     def _finish(self, text: _TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
         """Candidates from the answers of all sources, in order."""

@@ -13,6 +13,7 @@ from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
+from jiyi.text.questions import is_question
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words
 from jiyi.text.term_ids import term_id
@@ -64,6 +65,8 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
     read = {row.entry_id for row in known}
     left = [each for each in proposals if each not in read]
     rows = [*known, *text.windows(left, reach=REACH, scopes=filters.scopes)] if left else list(known)
+    if search.request.left_out:
+        rows = [row for row in rows if row.entry_id not in search.request.left_out]
     ids = [row.entry_id for row in rows]
     threads = _Threads.of(rows)
     scored = _candidate_rows(ids, set(proposals), threads)
@@ -110,16 +113,16 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
             only_dates=question.only_dates,
             mean_cosine=_usual_similarity(vectors) if vectors is not None else 0.0,
-            question_share=_unanswered(rows, threads, asked, weights)[scored],
+            question_share=_unanswered(rows, threads, asked, weights, asking=is_question(search.request.query))[scored],
             asked=asked,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
             related=_related(question.words if vectors is not None else (), words)[scored],
-            answers=(_answers(question.answer_terms, words) * ~threads.timed)[scored]
+            answers=(_has_any_term(question.answer_terms, words) * ~threads.timed)[scored]
             if question.answer_terms
             else None,
-            states=_answers(question.attributes, words)[scored] if question.attributes else None,
+            states=_has_any_term(question.attributes, words)[scored] if question.attributes else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -132,6 +135,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
     vectors = search.sources.vectors
     if vectors is None:
         raise TypeError("candidates are compared by text or by vectors, and this search has neither")
+    ids = [each for each in ids if each not in search.request.left_out]
     count = len(ids)
     return Gathered(
         ids=list(ids),
@@ -184,7 +188,7 @@ def _usual_similarity(vectors: FilteredScan) -> float:
 
 
 class _Threads(NamedTuple):
-    """Which rows stand in one thread, and what kind of thread it is. Said once, for all rules that ask."""
+    """Which rows stand in one thread, and what kind of thread it is: read once, for all rules that need it."""
 
     number: Rows
     """Row -> thread."""
@@ -241,11 +245,13 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
     return found
 
 
-def _unanswered(rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights) -> Floats:
-    """A bare question is not an answer, unless it is long or nothing followed it."""
-    if threads.apart:
+def _unanswered(
+    rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights, *, asking: bool
+) -> Floats:
+    """A bare question is not an answer, unless it is long, or nothing followed it and nothing is asked now."""
+    if not asked.any() or (threads.apart and not asking):
         return np.zeros(len(rows))
-    followed = np.append(threads.same(1), False)
+    followed = np.append(threads.same(1), False) | asking
     short = np.asarray([row.length for row in rows]) <= weights.question_length
     return np.where(followed & short, asked, 0.0)
 
@@ -268,12 +274,15 @@ class _Terms(NamedTuple):
         ends = np.cumsum([len(count) for count in counts], dtype=np.int64)
         return cls(np.frombuffer(b"".join(terms), dtype="<u4"), np.frombuffer(b"".join(counts), dtype=np.uint8), ends)
 
-    def find(self, ids: TermIds) -> tuple[Rows, Rows, Rows]:
-        """Where these terms stand: for each time one of them does its place, its row, and which one it is."""
-        # Most terms are none of these: half of the bits tell that at once.
+    def possible_places(self, ids: TermIds) -> Rows:
+        """Where one of these terms may stand. Most terms are none of them: half of the bits tell that at once."""
         may_be = np.zeros(1 << 16, dtype=np.bool_)
         may_be[ids & 0xFFFF] = True
-        places = np.flatnonzero(may_be[self.ids & 0xFFFF])
+        return np.flatnonzero(may_be[self.ids & 0xFFFF])
+
+    def find(self, ids: TermIds) -> tuple[Rows, Rows, Rows]:
+        """Where these terms stand: for each time one of them does its place, its row, and which one it is."""
+        places = self.possible_places(ids)
         at, which = (self.ids[places][:, None] == ids).nonzero()
         places = places[at]
         return places, self.ends.searchsorted(places, side="right"), which
@@ -336,12 +345,10 @@ def _sorted_ids(terms: tuple[str, ...]) -> TermIds:
     return np.sort(_ids(terms))
 
 
-def _answers(names: tuple[str, ...], terms: _Terms) -> Floats:
+def _has_any_term(names: tuple[str, ...], terms: _Terms) -> Floats:
     """Row -> 1 where it has one of these terms, of which there are hundreds."""
     ids = _sorted_ids(names)
-    may_be = np.zeros(1 << 16, dtype=np.bool_)
-    may_be[ids & 0xFFFF] = True
-    places = np.flatnonzero(may_be[terms.ids & 0xFFFF])
+    places = terms.possible_places(ids)
     possible = terms.ids[places]
     places = places[ids[np.minimum(ids.searchsorted(possible), len(ids) - 1)] == possible]
     found = np.zeros(len(terms.ends))

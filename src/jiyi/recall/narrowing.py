@@ -36,7 +36,7 @@ def narrowed(request: Request, store: RecordStore) -> Request:
     return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
 
 
-def expired_crowd(request: Request, answer: Answer, store: RecordStore, settings: RecallSettings) -> bool:
+def short_because_of_expiry(request: Request, answer: Answer, store: RecordStore, settings: RecallSettings) -> bool:
     """Whether the answer may be short because the indexes proposed what has expired and was not archived yet.
 
     Asked only where proposals may have been cut off: an answer that found everything is not short because of it.

@@ -40,6 +40,9 @@ class Request:
     """Whether a configured reranker is asked."""
     duplicates: bool = False
     """Whether entries that say what a better hit says are hits of their own."""
+    left_out: frozenset[str] = frozenset()
+    """Ids of entries that are not compared: what is being asked now is no answer to itself, and none is measured by
+    it."""
 
 
 class Answer(NamedTuple):
@@ -48,8 +51,8 @@ class Answer(NamedTuple):
     hits: list[MemoryEntry]
     candidates: int
     """How many entries were compared."""
-    corrected: bool = True
-    """Whether facts of the hits may have been corrected, as far as it is known."""
+    may_be_corrected: bool = True
+    """Whether facts of the hits may have been corrected; only a search that has looked says no."""
 
 
 def check_mode(mode: str) -> None:

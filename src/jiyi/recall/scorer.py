@@ -8,14 +8,14 @@ For each candidate, over the terms of the question:
     lexical    = BM25 of the words; for a Chinese question (words + 0.4·bigrams)/1.4
                + 0.7 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
     matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
-    confidence = min(1, best matched / 0.3); for who stands alone min(1, best matched)⁵
+    confidence = min(1, best matched / 0.3); for a text of no conversation min(1, best matched)⁵
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2); neighbours have 0.75 of their weight in it
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
-    alone      = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
-                 for who stands alone 0.8·dense + 1.1·related
+    own        = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
+                 for a text of no conversation 0.8·dense + 1.1·related
                  + 0.2 where it has a time, a number or a place and the question asks for one; not for records
                  + 1.0 where it states the attribute of a person that the question asks for
-    score      = alone + 0.7 · (Σ (alone/best)⁸ · exp(−days between / 3)) / (Σ (alone/best)⁸ of all)
+    score      = own + 0.7 · (Σ (own/best)⁸ · exp(−days between / 3)) / (Σ (own/best)⁸ of all)
 
 A question that asks for whatever was at a time ("what did I do last Wednesday") goes by the date alone.
 
@@ -23,7 +23,8 @@ The order goes by `score`. `relevance` is what a reader can compare between ques
 candidate answers, from `matched`², the cosine above the mean, the same of the most similar one, `related`, the distance
 to the best score, and whether the question is about somebody's life or about what anybody can look up.
 
-Who said it next to what, and when, is worth more than the embedder; docs/guides/recall says what each rule is worth.
+Neighbours in a conversation and dates raise recall more than the embedder does; docs/guides/recall says what each rule
+is worth.
 """
 
 from __future__ import annotations
@@ -154,9 +155,9 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     parts: dict[str, Floats] = {}
     if keyword:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
-        best = float(lexical.max(initial=0.0))
+        best = _best_answer(lexical, candidates)
         if best > 0:
-            factor = confidence / best
+            factor = confidence / np.maximum(best, lexical)
             parts = {name: part * factor for name, part in lexical_parts.items()}
         if smoothed is not None:
             dense_weight = np.where(candidates.alone, weights.alone_dense, weights.dense)
@@ -166,26 +167,26 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
             parts["related"] = np.where(candidates.alone, weights.alone_related, weights.related) * related
     elif smoothed is not None:
         parts["dense"] = smoothed
-    alone = _sum(parts) if parts else nothing
+    own_score = _sum(parts) if parts else nothing
     if candidates.question_share.any():
         # What is already below the usual must not gain by being a question.
-        parts["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(alone, 0.0)
-        alone = alone + parts["question"]
+        parts["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(own_score, 0.0)
+        own_score = own_score + parts["question"]
     # What fits neither by words nor by meaning is no answer, whatever stands in it and whenever it was.
-    fits = alone > 0
+    fits = own_score > 0
     if candidates.answers is not None and keyword:
         # A number or a place beside what was asked is none of it.
         own = sum(parts[name] for name in _OWN if name in parts) > 0
         parts["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
-        alone = alone + parts["answer_kind"]
+        own_score = own_score + parts["answer_kind"]
     if candidates.states is not None and keyword:
         parts["attribute"] = weights.attribute * candidates.states
-        alone = alone + parts["attribute"]
-    total = alone
-    company = _company(candidates, alone, weights) if keyword else None
+        own_score = own_score + parts["attribute"]
+    total = own_score
+    company = _company(candidates, own_score, weights) if keyword else None
     if company is not None:
         parts["company"] = weights.company * company * fits
-        total = alone + parts["company"]
+        total = own_score + parts["company"]
     similarity = None if candidates.cosine is None else candidates.cosine[candidates.scored]
     above_mean = None
     if similarity is not None:
@@ -309,8 +310,8 @@ def _information(
     if date is not None:
         best += float(date.max(initial=0.0)) / whole
     together = min(1.0, best / weights.information)
-    alone = min(1.0, best / weights.alone_information) ** weights.alone_power
-    return information, np.where(candidates.alone, alone, together)
+    by_itself = min(1.0, best / weights.alone_information) ** weights.alone_power
+    return information, np.where(candidates.alone, by_itself, together)
 
 
 def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float) -> float:
@@ -325,7 +326,7 @@ def _related(candidates: Candidates) -> Floats | None:
 
 
 def _best_answer(total: Floats, candidates: Candidates) -> float:
-    """The score that the others are measured by: a bare question that was asked before is no answer."""
+    """The value that the others are measured by: a bare question that was asked before is no answer."""
     stating = total[candidates.asked[candidates.scored] < _BARE]
     best = float(stating.max(initial=0.0))
     return best if best > 1e-9 else float(total.max(initial=0.0))
@@ -340,7 +341,7 @@ def _relevance(
     known = WORDS_ALONE if above_mean is None else WITH_MEANING
     logit = known.constant + known.information * information**known.power + known.behind * behind
     if above_mean is not None:
-        logit += known.similarity * above_mean + known.best_similarity * float(above_mean.max(initial=0.0))
+        logit += known.similarity * above_mean + known.best_similarity * _best_answer(above_mean, candidates)
         logit += known.related * related
         # What has the words of the question answers it, whatever kind of question it is.
         logit += known.personal * candidates.personal * (1.0 - information)
@@ -389,21 +390,21 @@ def _smoothed(candidates: Candidates, near: Floats | None) -> Floats | None:
 
 def _standing_out(candidates: Candidates, smoothed: Floats, least: float) -> Floats:
     """How far each is above the usual similarity, as a share of how far the best is, which is at least `least`."""
-    spread = float(smoothed.max(initial=candidates.mean_cosine)) - candidates.mean_cosine
-    return np.maximum((smoothed - candidates.mean_cosine) / max(spread, least), -1.0)
+    above = smoothed - candidates.mean_cosine
+    return np.clip(above / max(_best_answer(above, candidates), least), -1.0, 1.0)
 
 
-def _company(candidates: Candidates, alone: Floats, weights: ScoringWeights) -> Floats | None:
+def _company(candidates: Candidates, own_score: Floats, weights: ScoringWeights) -> Floats | None:
     """Several good candidates of a few days: that is when it was. The share of all that is good around each one's day.
 
     What is told of one event is spread over the days around it, so that other days count less and less by distance.
     `None` where nothing good has a day.
     """
-    best = float(alone.max(initial=0.0))
+    best = float(own_score.max(initial=0.0))
     dated = candidates.day >= 0
     if best <= 0 or not dated.any():
         return None
-    good = np.maximum(alone / best, 0.0) ** weights.company_power
+    good = np.maximum(own_score / best, 0.0) ** weights.company_power
     days, which = np.unique(candidates.day, return_inverse=True)
     shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
     speaking = np.flatnonzero((shares >= _LEAST_SHARE) & (days >= 0))

@@ -87,9 +87,9 @@ one, and that of the chats stays as it was."""
 WORDS_ALONE: Final = Calibration(4.9, 0.0, 0.0, 5.7, -4.4)
 """Where meaning was not asked."""
 NO_WORDS: Final = 0.75
-"""A question of which this share of the terms is no word, and of which no term is stored, ..."""
+"""The share of a question's terms that are no words, from which on it may have no answer: only if none is stored."""
 NO_LIKENESS: Final = 0.22
-"""... has no answer, unless something is more similar to it than the usual by this."""
+"""Such a question has an answer all the same if a text is more similar to it than the mean, by at least this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 
-__all__ = ["Spoken", "asks_only_not_to_keep", "keepable_texts", "without_off_record"]
+__all__ = ["Spoken", "asks_only_not_to_keep", "keepable_texts", "off_record_text", "repeats", "without_off_record"]
 
 # Folded. At the beginning of a clause: "I don't remember that" is no request.
 _CLAUSE_EN: Final = (
@@ -56,6 +56,22 @@ _COURTESY: Final = re.compile(
 )
 
 
+# What every request has, in texts as they are written, letters of full width too: most texts have no part of it.
+_REFUSES: Final = re.compile(
+    r"n.?t\b|\bnot\b|never|no need|rather|off the|ears only|[不别別勿ｔ]|私下|说完就忘|說完就忘", re.IGNORECASE
+)
+_KEEPS: Final = re.compile(
+    r"stor|sav|remember|record|memori|keep|note|writ|log\b|put|books|ears|file|make|kept|[记記存录錄写寫进進入传傳下忘ｅ]",
+    re.IGNORECASE,
+)
+_LOOKED_AT: Final = 12_000
+_LONGEST_REQUEST: Final = 300
+
+
+def _may_ask(text: str) -> bool:
+    return _REFUSES.search(text) is not None and _KEEPS.search(text) is not None
+
+
 class Spoken(NamedTuple):
     """A message as far as it matters here."""
 
@@ -69,13 +85,22 @@ def without_off_record(text: str) -> str:
 
     A request that stands alone means the sentence before it, or the one after it at the beginning of a text.
     """
-    parts = sentences(text) if _REQUEST.search(fold(text)) is not None else []
+    if len(text) > 2 * _LOOKED_AT:
+        # The time for a very long one stays short: people say it at the beginning or at the end.
+        ends = text[:_LOOKED_AT], text[-_LOOKED_AT:]
+        head, tail = map(without_off_record, ends)
+        return text if (head, tail) == ends else f"{head}\n{text[_LOOKED_AT:-_LOOKED_AT]}\n{tail}"
+    if not _may_ask(text) or _REQUEST.search(fold(text)) is None:
+        return text
+    parts = sentences(text)
     left_out = _off_record(parts)
     return "\n".join(part for place, part in enumerate(parts) if place not in left_out) if left_out else text
 
 
 def asks_only_not_to_keep(text: str) -> bool:
     """Whether a text is such a request and nothing else: it means what was said before."""
+    if len(text) > _LONGEST_REQUEST or not _may_ask(text):
+        return False
     folded = fold(text)
     if _REQUEST.search(folded) is None:
         return False
@@ -110,6 +135,16 @@ def keepable_texts(said: Sequence[Spoken]) -> list[str]:
     return kept
 
 
+def off_record_text(said: Sequence[Spoken]) -> str:
+    """What the last message of a conversation asks not to keep; empty where it asks for nothing."""
+    if not said or said[-1].text == without_off_record(said[-1].text):
+        return ""
+    if asks_only_not_to_keep(said[-1].text):
+        last = said[-1]
+        return next((one.text for one in reversed(said[:-1]) if (one.role, one.name) == (last.role, last.name)), "")
+    return _taken_out(said[-1].text)
+
+
 def _off_record(parts: Sequence[str]) -> set[int]:
     """The places of the sentences that are not to be kept."""
     left_out: set[int] = set()
@@ -124,16 +159,22 @@ def _off_record(parts: Sequence[str]) -> set[int]:
 
 
 def _taken_out(text: str) -> str:
-    parts = sentences(text)
+    parts = sentences(text if len(text) <= 2 * _LOOKED_AT else f"{text[:_LOOKED_AT]}\n{text[-_LOOKED_AT:]}")
     left_out = _off_record(parts)
     return "\n".join(part for place, part in enumerate(parts) if place in left_out)
 
 
-def _without_repeated(reply: str, secret: str) -> str:
-    """A reply without the sentences that have a word or a number of a secret."""
+def repeats(text: str, secret: str) -> bool:
+    """Whether a text has a word or a number of a secret."""
     from jiyi.text.content_words import share_content
 
-    numbers = set(_NUMBERS.findall(secret))
+    if not set(_NUMBERS.findall(secret)).isdisjoint(_NUMBERS.findall(text)):
+        return True
+    return share_content(text, secret)
+
+
+def _without_repeated(reply: str, secret: str) -> str:
+    """A reply without the sentences that have a word or a number of a secret."""
     parts = sentences(reply)
-    left = [part for part in parts if numbers.isdisjoint(_NUMBERS.findall(part)) and not share_content(part, secret)]
+    left = [part for part in parts if not repeats(part, secret)]
     return reply if len(left) == len(parts) else "\n".join(left)

@@ -57,13 +57,15 @@ _LAST = f"SELECT position {_MESSAGES} {LIVE} ORDER BY position DESC LIMIT 1"
 _NEXT_POSITION = (
     f"SELECT (SELECT first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1), ({_LAST}), "
 )
+_MAX_DISTANCE = 50
+"""What a user asks not to keep was said at most so many messages before."""
+_MAX_QUESTION_CHARACTERS = 50_000
+"""A question is not read again for its reply if it is longer."""
 _ASKED = (
-    f"(SELECT content {_MESSAGES} {LIVE} AND role = 'user' AND position > ({_LAST}) - {{0}} "
-    "ORDER BY position DESC LIMIT 1)"
+    f"(SELECT CASE WHEN length(content) > {_MAX_QUESTION_CHARACTERS} THEN NULL ELSE content END {_MESSAGES} "
+    f"{LIVE} AND role = 'user' AND position > ({_LAST}) - {_MAX_DISTANCE} ORDER BY position DESC LIMIT 1)"
 )
 _NEAR = f"SELECT message_id, content {_MESSAGES} {LIVE} AND position >= :first AND position < :next ORDER BY position"
-_FAR = 50
-"""What a user asks not to keep was said at most so many messages before."""
 _IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
 _UNREPLACED = f"{_IN_EPOCH} AND replaced_at IS NULL"
 _OUTDATED = f"{_IN_EPOCH} AND state = 'new' AND last_position >= :position"
@@ -139,10 +141,12 @@ def save(
     if rows:
         connection.executemany(_INSERT, rows)
     written = {row["position"] - first for row in rows}
-    kept = keepable_texts(list(map(_spoken, messages)))
+    # A conversation that only grew is not looked through from its beginning.
+    start = max(min(written, default=len(messages)) - _MAX_DISTANCE, 0)
+    kept = dict(enumerate(keepable_texts(list(map(_spoken, messages[start:]))), start))
     withdrawn = [
         present[position][1]
-        for position, text in enumerate(kept)
+        for position, text in kept.items()
         if position not in written and not text and messages[position].text
     ]
     return Saved(
@@ -217,7 +221,7 @@ def append(
     session = {"scope": scope, "session_id": session_id}
     # A reply may repeat what the user has asked not to keep.
     replies = bool(messages) and messages[0].role != "user"
-    statement = _NEXT_POSITION + (_ASKED.format(_FAR) if replies else "NULL")
+    statement = _NEXT_POSITION + (_ASKED if replies else "NULL")
     begins, last, asked = connection.row(statement, session) or (None, None, None)
     first = max(begins or 0, 0 if last is None else last + 1)
     rows = [
@@ -240,7 +244,7 @@ def append(
     before = [] if asked is None else [("", _decoded_or_empty(asked))]
     withdraws = any(message.role == "user" and asks_only_not_to_keep(message.text) for message in messages)
     if withdraws or any(asks_only_not_to_keep(message.text) for _, message in before):
-        near = connection.rows(_NEAR, {**session, "first": first - _FAR, "next": first})
+        near = connection.rows(_NEAR, {**session, "first": first - _MAX_DISTANCE, "next": first})
         before = [(message_id, _decoded_or_empty(content)) for message_id, content in near]
     kept = keepable_texts([_spoken(message) for message in (*(message for _, message in before), *messages)])
     written = zip(rows, messages, kept[len(before) :], strict=True)

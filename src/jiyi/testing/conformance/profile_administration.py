@@ -88,6 +88,20 @@ class AdministrationOfProfile:
         later = again.store("c", "four")
         assert [each.entry_id for each in again.changes(after=feed[-1].position)] == [later.id]
 
+    def test_the_feed_of_a_scope_tells_that_it_was_erased(self, opening: Open) -> None:
+        memory = opening()
+        memory.store("a", "one", scope="ann")
+        memory.store("b", "two", scope="bob")
+        after = memory.last_position()
+        memory.forget_scope("ann")
+        memory.store("a", "three", scope="ann")
+        told = memory.changes(after=after, scopes=["ann", "bob"])
+        assert [(each.operation, each.scope, each.key) for each in told] == [
+            ("erase_scope", "ann", None),
+            ("create", "ann", "a"),
+        ]
+        assert memory.changes(after=told[-1].position, scopes=["ann", "bob"]) == []
+
     def test_a_watcher_sees_what_another_handle_writes(self, opening: Open) -> None:
         memory, other = opening(), opening()
         memory.store("before", "not seen")

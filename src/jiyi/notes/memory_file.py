@@ -18,7 +18,7 @@ from jiyi.notes import text_encoding
 from jiyi.notes.entries import without_comment
 from jiyi.notes.listing import BACKUPS
 from jiyi.notes.markdown import headings_in
-from jiyi.notes.paths import LONG_TERM
+from jiyi.notes.paths import MEMORY_FILE
 from jiyi.text import detect_language, fold
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _STRUCTURE: Final = re.compile(r"\s*(?:#|>|```|~~~|[-*+]\s|\d+[.)]\s|---|===|<!-
 
 
 @dataclass(frozen=True, slots=True)
-class LongTerm:
+class MemoryFile:
     """MEMORY.md as it was read."""
 
     data: bytes
@@ -147,17 +147,17 @@ def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def read_long_term(service: NotesService) -> LongTerm:
+def read_memory_file(service: NotesService) -> MemoryFile:
     """MEMORY.md; empty when there is none. What cannot be read is an error, never empty."""
     try:
-        data, _ = service.files.read(service.files.long_term(), most=service.settings.append.file_bytes)
+        data, _ = service.files.read(service.files.memory_file(), most=service.settings.append.file_bytes)
     except FileNotFoundError:
-        return LongTerm(b"", "", text_encoding.UTF_8)
+        return MemoryFile(b"", "", text_encoding.UTF_8)
     try:
         text, encoding = text_encoding.decode(data)
     except text_encoding.UndecodableError as error:
-        raise NotesError(f"{LONG_TERM} cannot be read: {error}") from None
-    return LongTerm(data, text, encoding)
+        raise NotesError(f"{MEMORY_FILE} cannot be read: {error}") from None
+    return MemoryFile(data, text, encoding)
 
 
 def with_additions(text: str, additions: Sequence[Addition]) -> str:
@@ -190,18 +190,18 @@ def without_lines(text: str, gone: Sequence[str]) -> str:
 def diff_of(before: str, after: str) -> str:
     """What changes, as a unified diff."""
     lines = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{LONG_TERM}", f"b/{LONG_TERM}"
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{MEMORY_FILE}", f"b/{MEMORY_FILE}"
     )
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def replace_long_term(service: NotesService, before: LongTerm, text: str) -> str:
+def replace_memory_file(service: NotesService, before: MemoryFile, text: str) -> str:
     """Put the text in place of what was read, after a backup; returns where that is.
 
     `NoteConflictError`, and nothing overwritten, when the file is not what was read any more.
     """
     data = before.encoded(text)
-    name = service.files.long_term()
+    name = service.files.memory_file()
     if not before.data and service.files.create(name, data):
         return ""
     with service.lock.hold():
@@ -233,7 +233,7 @@ def _delete_old_backups(service: NotesService) -> None:
 
 def _conflict() -> NoteConflictError:
     return NoteConflictError(
-        f"{LONG_TERM} was changed by somebody else meanwhile; nothing was overwritten, begin again"
+        f"{MEMORY_FILE} was changed by somebody else meanwhile; nothing was overwritten, begin again"
     )
 
 
