@@ -283,7 +283,7 @@ def _features(hits: Sequence[Hit], power: float, *, by_meaning: bool) -> list[li
 def _calibration(constants: Sequence[float], power: float) -> Calibration:
     information, behind, constant, *meant = (round(float(each), 1) for each in constants)
     similarity, best_similarity, related, personal = meant or (0.0, 0.0, 0.0, 0.0)
-    return Calibration(information, similarity, best_similarity, behind, constant, related, personal, power)
+    return Calibration(information, similarity, best_similarity, behind, constant, related, personal, power=power)
 
 
 def _fitted(results: Results, mode: str, power: float) -> Any:

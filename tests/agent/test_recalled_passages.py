@@ -6,6 +6,7 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request
 from jiyi.sync import AgentMemory
+from tests.support import present
 
 QUESTIONS = ("What is the team password?", "Which password does the team use?")
 
@@ -45,16 +46,69 @@ def test_a_reflection_does_not_repeat_facts_that_are_shown_and_has_no_key_as_lab
 
 
 def test_open_questions_of_others_cost_a_recall_nothing(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[int] = []
+    left_out: list[int] = []
     answer = RecallEngine.answer
 
     def counted(engine: RecallEngine, request: Request) -> list[MemoryEntry]:
-        limits.append(request.limit)
+        left_out.append(len(request.left_out))
         return answer(engine, request)
 
     monkeypatch.setattr(RecallEngine, "answer", counted)
     turns = [memory.agent("s", user=user).begin("Where do I live?") for user in ("alice", "bob", "bob", "public")]
     assert memory.recall("Where do I live?", 5, scope="alice") == []
     # Its own open question, and the public one, which it sees.
-    assert limits[-1] == 7
+    assert left_out[-1] == 2
     assert len(turns) == 4
+
+
+def test_the_question_of_a_turn_does_not_lower_what_its_prompt_finds(memory: AgentMemory) -> None:
+    texts = (
+        "原来那套租出去了，一个月2900",
+        "新单位远，打算买个二手车",
+        "许诺在学小提琴",
+        "周末去了南京",
+        "搬完了，累死",
+    )
+    for number, text in enumerate(texts):
+        memory.chat(f"c{number}").put({"role": "user", "content": text})
+    question = "我名下那套空房子每个月能收多少"
+    best = memory.recall(question, 1)[0]
+    turn = memory.agent("s").begin(question)
+    [shown] = [shown for shown in turn.memories if "2900" in shown.content]
+    assert present(shown.score) >= 0.9 * present(best.relevance_score)
+
+
+def test_a_message_is_shown_whole_where_a_fact_of_it_says_less(memory: AgentMemory) -> None:
+    said = "Rory isn't allergic to kiwi after all, the allergist tested him. It's cashews!"
+    memory.agent("before").begin(said).finish("Okay.")
+    memory.run_jobs()
+    prompt = memory.agent("s").begin("What is Rory allergic to, is it kiwi?").messages[0].text
+    assert "It's cashews!" in prompt
+
+
+@pytest.mark.parametrize(
+    ("said", "then", "question"),
+    [
+        ("The dentist is on the 8th at half past nine", "Scrap that, the 13th at three", "When is the dentist?"),
+        ("许诺在学小提琴，周三上课", "算了不逼她了，琴停了，改学画画", "许诺在学什么？"),
+    ],
+)
+def test_what_was_said_next_is_shown_where_it_may_have_changed_it(
+    memory: AgentMemory, said: str, then: str, question: str
+) -> None:
+    agent = memory.agent("before")
+    for text in (said, then, "The weather is lovely"):
+        agent.begin(text).finish("Okay.")
+    turn = memory.agent("s").begin(question)
+    shown = [memory.content for memory in turn.memories]
+    assert then in shown
+    assert "The weather is lovely" not in shown
+
+
+def test_what_was_said_next_and_forgotten_is_not_shown(memory: AgentMemory) -> None:
+    agent = memory.agent("before")
+    for text in ("The dentist is on the 8th at half past nine", "Scrap that, the 13th at three"):
+        agent.begin(text).finish("Okay.")
+    entry = next(entry for entry in memory.list(memory_types="message") if "Scrap" in entry.content)
+    memory.forget(id=entry.id)
+    assert "Scrap that" not in memory.agent("s").begin("When is the dentist?").messages[0].text

@@ -51,6 +51,27 @@ def test_without_a_model_a_question_is_answered_with_what_was_said_right_before(
     assert "Mimi" in several.lines[-1]
 
 
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("My dentist is Dr Lindqvist in Clifton.", "Who is my dentist?"),
+        ("We moved the job queue to PostgreSQL. Mira owns the billing service.", "Who owns billing?"),
+        ("我的牙医是林医生，在天府三街。", "我的牙医是谁？"),
+    ],
+    ids=["dentist", "billing", "牙医"],
+)
+def test_what_was_said_in_the_running_conversation_answers_and_stands_above_the_question(
+    jiyi: CommandLine, told: str, question: str
+) -> None:
+    lines = jiyi("chat", "--session", "s", typed=f"{told}\n{question}\n").lines
+    [answer] = [line for line in lines if line.startswith("  · ")]
+    assert answer.removeprefix("  · ").rstrip() in told
+    assert jiyi("recall", question, "--json").data["hits"][0]["content"] in told
+    # Asked once more in a conversation of its own.
+    assert told.rsplit(maxsplit=1)[-1] in jiyi("chat", "--session", "t", "-m", question).out
+    assert jiyi("recall", question, "--json").data["hits"][0]["content"] in told
+
+
 def test_without_a_model_what_was_corrected_names_its_correction(jiyi: CommandLine) -> None:
     jiyi("chat", "--session", "a", "-m", "我的新手机号是13900001234。", "-m", "打错了，是13900001243。")
     told = jiyi("chat", "--session", "b", "-m", "我的新手机号是多少？").out

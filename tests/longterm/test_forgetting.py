@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jiyi.errors import InvalidInputError
 from jiyi.longterm.forgetting import _next_size
 from jiyi.sync import AgentMemory
+from jiyi.text.fact_kinds import fact_kind
 from jiyi.text.upcoming import last_day_ahead
 from tests.longterm.conftest import FakeClock, OpenMemory
 from tests.support import present
@@ -195,6 +196,7 @@ def test_health_and_identity_are_not_forgotten_unless_the_settings_say_so(
         *("I got promoted to staff engineer", "Our wedding anniversary is June 4", "My father passed away in 2019"),
         *("我换工作了，从思必驰跳到了同程，做产品总监", "我爸前年去世了", "我们的结婚纪念日是11月20号"),
         *("我叫林悦", "我住在长沙", "我老婆叫林一诺", "我吃素", "以后不要在回答里用 emoji"),
+        *("老伴儿叫刘芳，退休护士。", "I'm off coffee, it was giving me palpitations."),
     ],
 )
 def test_who_somebody_is_and_what_they_always_want_stays_in_both_languages(
@@ -208,6 +210,25 @@ def test_who_somebody_is_and_what_they_always_want_stays_in_both_languages(
     [fact] = memory.list(scope="alice", memory_types="fact")
     assert present(memory.longterm.explain("alice", fact.id))["exempt"] in plan.exempt
     assert memory.longterm.cleanup_forgotten_memories("alice") == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("老伴儿叫刘芳，退休护士。", "identity"),
+        ("女儿周敏在重庆当小学老师。", "identity"),
+        ("以后快递寄到宝安西乡海滨新村5栋1203。", "identity"),
+        ("医生把甘精加到16个单位了。", "health"),
+        ("I'm off coffee, it was giving me palpitations.", "health"),
+        ("My friend Dani is getting divorced, please don't bring it up when she's around.", "instruction"),
+        ("儿子在楼下打篮球", ""),
+        ("我们公司有3个单位参加", ""),
+    ],
+)
+def test_close_people_doses_and_what_is_not_to_be_mentioned_have_a_kind_that_is_not_forgotten(
+    said: str, kind: str
+) -> None:
+    assert fact_kind(said) == kind
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +10,7 @@ from jiyi.longterm.conflicts import OpenConflicts
 from jiyi.model.claim import Claim
 from jiyi.model.clock import utc_now
 from jiyi.model.entry import MemoryEntry, Source
+from jiyi.sync import AgentMemory
 
 START = utc_now()
 
@@ -56,3 +58,28 @@ def test_every_hit_stays_once_and_after_what_may_contradict_it(hits: list[int], 
     for newer, older in dict(pairs).items():
         if f"f{older}" in ordered and f"f{newer}" in ordered:
             assert ordered.index(f"f{newer}") < ordered.index(f"f{older}")
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ("我对花粉过敏。", "去医院查了过敏原，尘螨也是阳性。"),
+        ("We have a son, Rory, he's three.", "Little Isla arrived at 4am, a second one!"),
+        ("我左眼近视350度。", "右眼涨到了425，医生让少看手机。"),
+        ("I work at the port authority.", "My brother quit his job and is now at Tesla."),
+    ],
+)
+def test_what_adds_and_what_is_of_others_is_no_conflict(room: AgentMemory, known: str, message: str) -> None:
+    for said in (known, message):
+        room.longterm.extract_and_store_memories_for_round("alice", "c", said, "")
+    assert room.longterm.conflicts("alice") == []
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [("我喜欢喝咖啡。", "医生让我戒咖啡。"), ("诗远乳糖不耐受。", "诗远其实不是乳糖不耐受，医生说是牛奶蛋白过敏。")],
+)
+def test_what_is_denied_is_a_conflict_or_replaced(room: AgentMemory, known: str, message: str) -> None:
+    for said in (known, message):
+        room.longterm.extract_and_store_memories_for_round("alice", "c", said, "")
+    assert room.longterm.conflicts("alice") or room.longterm.superseded("alice")

@@ -151,6 +151,21 @@ def test_a_question_is_nearer_to_its_answer_than_to_other_questions(bundled_embe
     assert adapted @ answer - adapted @ other > question @ answer - question @ other
 
 
+def test_a_question_unlike_those_that_were_learned_from_is_moved_less(bundled_embedder: Embedder) -> None:
+    assert isinstance(bundled_embedder, AdaptsQuestions)
+    like, unlike = bundled_embedder.embed(
+        ["What am I allergic to?", "Which error did the nightly build of release 4.2 report for module parser_core?"]
+    )
+    assert unlike @ bundled_embedder.as_question(unlike) > like @ bundled_embedder.as_question(like)
+
+
+def test_a_short_fact_with_all_words_is_a_confident_hit(open_memory: OpenMemory, bundled_embedder: Embedder) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.store("wifi", "The guest wifi password is blue-heron-7")
+    (hit,) = memory.recall("guest wifi password")
+    assert (hit.key, hit.confident) == ("wifi", True)
+
+
 def test_the_vector_of_no_text_stays_similar_to_nothing(bundled_embedder: Embedder) -> None:
     assert isinstance(bundled_embedder, AdaptsQuestions)
     assert not bundled_embedder.as_question(bundled_embedder.embed([" "])[0]).any()

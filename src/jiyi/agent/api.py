@@ -303,7 +303,8 @@ class Agent:
         window = await self._deps.chat.get()
         blocks = Blocks("")
         if reply is None:
-            blocks = await gather_blocks(self._deps, self._options, self._shares, question.text, window)
+            with self._sessions.prompting(self.scope, message_id):
+                blocks = await gather_blocks(self._deps, self._options, self._shares, question.text, window)
         turn = Turn(
             self._deps,
             self._options,

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
+from jiyi.agent.follow_ups import follow_ups
 from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
@@ -45,6 +46,8 @@ _MAX_LONGTERM: Final = 1_000
 _MAX_RECALLED: Final = 1_500
 _MAX_PASSAGE: Final = 300
 _PASSAGES: Final = 8
+_MAX_WHOLE: Final = 400
+"""Up to so many characters a message is shown whole instead of the facts that were made of it."""
 _BLANK_LINES: Final = 8
 """Tokens of the blank lines between the parts: one or two each."""
 _QUERY_CHARACTERS: Final = 2_000
@@ -103,9 +106,13 @@ class Blocks:
     longterm: str = ""
     recalled: str = ""
     today: str = ""
+    passages: list[str] = field(default_factory=list)
+    """The lines of what is recalled."""
+    relevant: list[MemoryEntry] = field(default_factory=list)
+    """The memories and passages that stand in it for this question."""
     details: dict[str, str] = field(default_factory=dict)
     shown: list[ShownMemory] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    shown_ids: set[str] = field(default_factory=set)
     """Ids of the memories that stand in it, by themselves or by others that say the same."""
     problems: list[str] = field(default_factory=list)
     conflicts: OpenConflicts = field(default_factory=OpenConflicts)
@@ -135,6 +142,7 @@ async def gather_blocks(
     said.add(blocks.longterm, question)
     if query and not skipped:
         await _add_recalled(deps, shares, blocks, query, said)
+        await _add_follow_ups(deps, shares, blocks, language, said)
     elif skipped:
         blocks.details |= dict.fromkeys(("long-term", "recalled"), "small talk: nothing was searched")
     if shares.profile:
@@ -188,7 +196,8 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     )
     if blocks.longterm:
         blocks.shown += [_shown(hit, "long-term") for hit in hits]
-        blocks.told.update(hit.id for hit in hits)
+        blocks.relevant += hits
+        blocks.shown_ids.update(hit.id for hit in hits)
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False
 
@@ -204,7 +213,7 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
         budget=shares.profile,
         counter=deps.counter,
         zone=deps.zone,
-        said=lambda fact: fact.id in blocks.told or said.already(fact.content),
+        said=lambda fact: fact.id in blocks.shown_ids or said.already(fact.content),
         conflicts=blocks.conflicts,
     )
     if shown:
@@ -216,44 +225,77 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
     hits = await deps.recall(
         query,
-        2 * _PASSAGES,
+        4 * _PASSAGES,
         scope=deps.scope,
         kind=deps.kind,
         min_relevance=minimum,
+        duplicates=True,
         time_zone=deps.zone,
         now=deps.stores.given_now,
     )
     language = detect_language(query)
     states = _states_something(query)
-    lines: list[str] = []
-    for hit in hits:
-        if len(lines) == _PASSAGES:
+    for hit in _whole_messages(hits):
+        if len(blocks.passages) == _PASSAGES:
             break
-        same = {hit.id, *(other.id for other in hit.other_sources)}
-        if blocks.told & same or said.already(hit.content) or not states(hit):
+        if hit.id in blocks.shown_ids or said.already(hit.content) or not states(hit):
             continue
-        if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, blocks.told):
+        if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, blocks.shown_ids):
             continue
-        line = _line(deps, hit, language)
-        block = passages_block([*lines, line], language)
-        if deps.counter.count(block) > shares.recalled:
-            continue
-        lines.append(line)
-        said.add(hit.content)
-        blocks.recalled = block
-        blocks.told |= same
-        blocks.shown.append(_shown(hit, "recalled"))
-    if lines:
-        blocks.details["recalled"] = f"{len(lines)} passages"
+        if _add_passage(deps, shares, blocks, hit, language):
+            said.add(hit.content)
+            blocks.shown_ids.add(hit.id)
 
 
-def _tells_more(deps: AgentDeps, reflection: MemoryEntry, told: set[str]) -> bool:
+def _whole_messages(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """The hits, a message in the place of the facts that were made of it, where it says more than they do.
+
+    "It's cashews!" means nothing without the sentence before it.
+    """
+    order: dict[str, MemoryEntry] = {}
+    instead = {
+        fact.id: message
+        for message in hits
+        if message.memory_type == MESSAGE_TYPE and len(message.content) <= _MAX_WHOLE
+        for fact in hits
+        if fact.source.claim is not None and message.id in fact.source.references
+    }
+    for hit in hits:
+        found = instead.get(hit.id, hit)
+        order.setdefault(found.id, found)
+    return list(order.values())
+
+
+async def _add_follow_ups(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language, said: Said) -> None:
+    """What the user said right after what is shown, where it may have changed it."""
+    for message in await deps.run(follow_ups, deps, list(blocks.relevant)):
+        if message.id in blocks.shown_ids or said.already(message.content):
+            continue
+        if _add_passage(deps, shares, blocks, message, language):
+            said.add(message.content)
+            blocks.shown_ids.add(message.id)
+
+
+def _add_passage(deps: AgentDeps, shares: Shares, blocks: Blocks, hit: MemoryEntry, language: Language) -> bool:
+    """One more line of what is recalled; whether there was room for it."""
+    lines = [*blocks.passages, _line(deps, hit, language)]
+    block = passages_block(lines, language)
+    if deps.counter.count(block) > shares.recalled:
+        return False
+    blocks.passages, blocks.recalled = lines, block
+    blocks.relevant.append(hit)
+    blocks.shown.append(_shown(hit, "recalled"))
+    blocks.details["recalled"] = f"{len(lines)} passages"
+    return True
+
+
+def _tells_more(deps: AgentDeps, reflection: MemoryEntry, shown_ids: set[str]) -> bool:
     """Whether a reflection says something that is not shown, and nothing that no longer holds."""
     ids = reflection.source.references
     facts = deps.stores.store.by_ids(reflection.scope, ids)
     now = deps.stores.now()
     current = len(facts) == len(ids) and all(fact.is_active and not fact.has_expired(now) for fact in facts)
-    return current and told.isdisjoint(ids)
+    return current and shown_ids.isdisjoint(ids)
 
 
 def _states_something(query: str) -> Callable[[MemoryEntry], bool]:

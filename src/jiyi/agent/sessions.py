@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -26,6 +27,8 @@ class AgentSessions:
         """The turns that are under way in this process; one that is dropped unfinished is under way no more."""
         self._questions: dict[str, str] = {}
         """Turn -> the id of the message that it is about."""
+        self._prompted: dict[str, str] = {}
+        """Message for which a prompt is being made -> its scope."""
         self._locks: WeakValueDictionary[tuple[str, str, int], asyncio.Lock] = WeakValueDictionary()
         self._used: dict[Session, float] = {}
         self._guard = threading.Lock()
@@ -40,12 +43,27 @@ class AgentSessions:
         return lock
 
     def open_questions(self, scopes: Collection[str]) -> frozenset[str]:
-        """The ids of messages that open turns of these scopes are about, if they are bare questions or requests."""
+        """The ids of messages that open turns of these scopes are about, if they are bare questions or requests.
+
+        While its prompt is made, whatever a message is: it stands in the conversation.
+        """
         with self._guard:
             turns = [turn for turn in list(self.live_turns.values()) if turn.reply is None]
             self._questions = {turn.id: self._questions[turn.id] for turn in turns if turn.id in self._questions}
             own = [(turn, self._questions[turn.id]) for turn in turns if turn.session[0] in scopes]
-        return frozenset(message_id for turn, message_id in own if states_nothing(turn.text))
+            prompted = [message_id for message_id, scope in self._prompted.items() if scope in scopes]
+        return frozenset((*prompted, *(message_id for turn, message_id in own if states_nothing(turn.text))))
+
+    @contextmanager
+    def prompting(self, scope: str, message_id: str) -> Iterator[None]:
+        """The prompt of a turn about this message is being made."""
+        with self._guard:
+            self._prompted[message_id] = scope
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._prompted.pop(message_id, None)
 
     def began(self, turn: Turn, message_id: str) -> None:
         """A turn about this message is under way."""

@@ -284,8 +284,8 @@ class Turn:
         asked, answered = terms(self._question.text), terms(reply)
         found = []
         for memory in self._blocks.shown:
-            told = terms(memory.content) - asked
-            if told and len(told & answered) >= _USED_SHARE * len(told):
+            own = terms(memory.content) - asked
+            if own and len(own & answered) >= _USED_SHARE * len(own):
                 found.append(memory.id)
         return found
 

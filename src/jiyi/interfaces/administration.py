@@ -117,7 +117,10 @@ class AdministrationInterface(Protocol):
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
     ) -> int:
-        """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
+        """Write everything of the database (or one scope) to a JSON Lines file; returns how many lines.
+
+        Files are not in it: notes, and in the data directory the folders `notes_…` (kinds of sessions, proposals).
+        """
 
     async def import_jsonl(
         self,

@@ -26,7 +26,7 @@ from jiyi.longterm.pair_evidence import (
 )
 from jiyi.longterm.replacement import Compared, only_describes
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
-from jiyi.longterm.vetoes import forbidden, forbids, only_differs
+from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, only_differs
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
@@ -44,7 +44,6 @@ from jiyi.text.normalize import fold
 from jiyi.text.own_words import own_words
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.stated_attributes import stated_attributes
 from jiyi.text.statement_features import is_quoted_text, is_role_play
 from jiyi.text.subject_phrases import about_different_things, compared_subjects, other_things
 from jiyi.text.subjects import (
@@ -62,10 +61,12 @@ CERTAIN: Final = 0.85
 SAID: Final = 0.75
 """The same for a message that says plainly that something has changed."""
 _EASIER: Final = 0.35
-"""So much less is enough where both are about the same attribute of the same subject, or the message names the thing."""
+"""So much less is enough where both are about the same attribute of the same subject, or the thing is named."""
 _SAME_ATTRIBUTE: Final = 0.15
-POSSIBLE: Final = 0.12
-"""From this probability on both stay and are linked."""
+POSSIBLE: Final = 0.3
+"""From this probability on both stay and are linked: with writers left out 0.7 of `conflicts()` are right then."""
+_DENIED: Final = 0.12
+"""The same for a message that denies what a fact says."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
 _PROPOSED: Final = 0.35
@@ -73,6 +74,8 @@ _PROPOSED: Final = 0.35
 _UNSURE: Final = 0.3
 """What is left of a probability that is not enough because of a rule."""
 _NO_CHANGE: Final = 0.05
+_MAY_CHANGE: Final = 0.4
+"""A message less likely to tell of a change is not linked with what it might contradict."""
 _GOES_ALONG: Final = {True: 0.3, False: 0.5}
 """From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
 _RECONSIDERS: Final = re.compile(r"\bon second thoughts?\b|\bchanged? my mind\b|想了想|改主意|改变主意")
@@ -129,7 +132,8 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         return over_now + (judge(rest, others, model) if rest and others and _says_change(fold(rest)) else [])
     folded = fold(message)
     new = model.read_message(message)
-    if not olds or model.change(new) < _NO_CHANGE:
+    change = model.change(new)
+    if not olds or change < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
     barred = forbidden(message, [text.text for text in texts])
@@ -164,9 +168,15 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
                 findings.append(Finding(old, CONFLICTS, value, reason="a part of it has changed"))
             else:
                 findings.append(Finding(old, REPLACES, value, residue, "the same subject and attribute have changed"))
-        elif value >= POSSIBLE and not number and not _states_other_attributes(message, old.entry.content):
+        elif number == 0 and _may_contradict(message, old.entry.content, value, change):
             findings.append(Finding(old, CONFLICTS, value, reason="this may contradict it"))
     return findings
+
+
+def _may_contradict(message: str, fact: str, value: float, change: float) -> bool:
+    """Whether both are to be linked: where it is likely enough, or where the message denies what the fact says."""
+    likely = (value >= POSSIBLE and change >= _MAY_CHANGE) or (value >= _DENIED and denies(message, fact))
+    return likely and not is_no_conflict(message, fact)
 
 
 def _says_change(folded: str) -> bool:
@@ -178,12 +188,6 @@ def _is_plain(folded: str, evidence: PairEvidence, match: AttributeMatch) -> boo
     same_attribute = match.same >= _SAME_ATTRIBUTE and bool(evidence.same_subject)
     reconsiders = is_mistake(folded) or _RECONSIDERS.search(folded) is not None
     return same_attribute or reconsiders or (is_strong_change(folded) and bool(evidence.names_it))
-
-
-def _states_other_attributes(message: str, fact: str) -> bool:
-    """Whether both state attributes of people, and none in common: a name is not contradicted by a move."""
-    said, known = stated_attributes(message), stated_attributes(fact)
-    return bool(said) and bool(known) and set(said).isdisjoint(known)
 
 
 def evidence_of(message: Compared, olds: Sequence[Known], texts: Sequence[Compared]) -> list[PairEvidence]:

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from jiyi.text.beginnings import takes_up_something_else
+from jiyi.text.change_words import adds, is_bygone, is_exception, is_mistake
+from jiyi.text.claims import clauses_of
+from jiyi.text.content_words import content_words
 from jiyi.text.ended_things import ends_something_else
 from jiyi.text.no_change import changes_nothing_of, only_differs
+from jiyi.text.normalize import fold
 from jiyi.text.persons import about_other_persons, persons_of
 from jiyi.text.requests import asks_something_else
+from jiyi.text.stated_attributes import stated_attributes
+from jiyi.text.subjects import USER, relations_in, subject_of
 
-__all__ = ["forbidden", "forbids", "only_differs"]
+__all__ = ["denies", "forbidden", "forbids", "is_no_conflict", "only_differs"]
+
+_ONE_MORE: Final = re.compile(
+    r"捡了|送来|领养|出生|多了一|又[添养多来]|也是|新添|添了"
+    r"|\b(?:arrived|born|a (?:second|third|fourth)|signed up|as well|too|another)\b"
+)
+_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_SIDES: Final = (re.compile(r"左|\bleft\b"), re.compile(r"右|\bright\b"))
+_DENIED: Final = re.compile(
+    r"(?:不是|不再|戒掉?|别再?|不能|不要|没有|不对)(?P<zh>[^，。]{1,10})"
+    r"|(?:n't|\bnot|\bnever|\bno longer|\bstop(?:ped)?|\bquit|\bavoid) (?P<en>[^,.]{1,30})"
+)
+_SPEAKER: Final = re.compile(
+    r"我(?!的?(?:爸|妈|哥|姐|弟|妹|老|爷|奶|儿|女|同|朋|师|邻))|\b(?:i|i'm|i've|im|ive|we|we've|me|us)\b"
+)
 
 
 def forbids(message: str, fact: str) -> bool:
@@ -29,3 +51,58 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
         or takes_up_something_else(message, fact)
         for fact in facts
     ]
+
+
+def is_no_conflict(message: str, fact: str) -> bool:
+    """Whether a message that might contradict a fact most likely does not: it adds, is an exception, or another's.
+
+    It may still replace it: this only tells what is not worth a question.
+    """
+    said, known = fold(message), fold(fact)
+    if is_mistake(said):
+        return False
+    told, stated = stated_attributes(message), stated_attributes(fact)
+    return (
+        adds(said)
+        or _ONE_MORE.search(said) is not None
+        or is_exception(said)
+        or is_bygone(known)
+        or _is_of_another(message, known)
+        or any(_only_one(said, known, one, other) for one, other in (_SIDES, _SIDES[::-1]))
+        # Both state attributes of people, and none in common: a name is not contradicted by a move.
+        or (bool(told) and bool(stated) and set(told).isdisjoint(stated))
+    )
+
+
+def denies(message: str, fact: str) -> bool:
+    """Whether a message denies or forbids what a fact has: 其实不是乳糖不耐受, 戒咖啡, "isn't allergic to kiwi"."""
+    known = content_words(fact)
+    denied = [match["zh"] or match["en"] for match in _DENIED.finditer(fold(message))]
+    # 咖啡 is a part of the word 喝咖啡.
+    pairs = {words[place : place + 2] for words in denied if _HAN.match(words) for place in range(len(words) - 1)}
+    return any(content_words(words) & known for words in denied) or any(
+        pair in word for pair in pairs for word in known
+    )
+
+
+def _only_one(said: str, known: str, one: re.Pattern[str], other: re.Pattern[str]) -> bool:
+    """Whether a message has only one of two words, and a fact only the other."""
+    return (
+        one.search(said) is not None
+        and other.search(said) is None
+        and one.search(known) is None
+        and other.search(known) is not None
+    )
+
+
+def _is_of_another(message: str, known: str) -> bool:
+    """Whether a message begins with somebody else than the speaker, of whom a fact is."""
+    clauses = clauses_of(message)
+    if not clauses or subject_of(known) != USER:
+        return False
+    first = fold(clauses[0])
+    return (
+        subject_of(first) != USER
+        and _SPEAKER.search(first) is None
+        and relations_in(first).isdisjoint(relations_in(known))
+    )

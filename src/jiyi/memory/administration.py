@@ -374,7 +374,10 @@ class Administration(MemoryBase):
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
     ) -> int:
-        """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
+        """Write everything of the database (or one scope) to a JSON Lines file; returns how many lines.
+
+        Files are not in it: notes, and in the data directory the folders `notes_…` (kinds of sessions, proposals).
+        """
         from jiyi.transfer import export_file
 
         own = check_scope(scope) if scope is not None else None

@@ -180,13 +180,12 @@ class KeyedMemory(MemoryBase):
             namespace=namespace,
             alive_at=None if now is None else clock.require_aware(now, "now"),
         )
-        # What is being asked now is no answer to itself.
         sessions = self._agent_sessions() if self._agent_sessions.made else None
         being_asked = frozenset() if sessions is None else sessions.open_questions(filters.scopes)
         request = Request(
             query=text,
             filters=filters,
-            limit=count + len(being_asked),
+            limit=count,
             mode=mode,
             weights=None if weights is None else final_weights(weights, decay_rate),
             context=check_whole(context, "context", 0, 50),
@@ -195,13 +194,12 @@ class KeyedMemory(MemoryBase):
             highlights=bool(highlights),
             min_relevance=check_min_relevance(min_relevance),
             duplicates=bool(duplicates),
+            left_out=being_asked,
         )
         if self._includes_notes(filters, kind):
             notes = await self._notes_made()
-            hits = await self._run(notes.searcher.recall_with_notes, request, kind)
-        else:
-            hits = await self._run(self._components.engine.answer, request)
-        return [hit for hit in hits if hit.id not in being_asked][:count] if being_asked else hits
+            return await self._run(notes.searcher.recall_with_notes, request, kind)
+        return await self._run(self._components.engine.answer, request)
 
     async def get(
         self,

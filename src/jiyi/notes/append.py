@@ -130,7 +130,7 @@ class Appender:
             except FileNotFoundError:
                 self._files.create(path, f"{heading()}\n".encode())
             except OSError as error:
-                raise self._files.not_written(path, error) from error
+                raise self._files.write_error(path, error) from error
             else:
                 return file if in_place else None
         raise NoteConflictError(

@@ -128,13 +128,13 @@ class Files:
         try:
             with self._parent(path) as (folder, name):
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                _refuse_others(path, status.st_mode)
+                _refuse_irregular(path, status.st_mode)
                 descriptor = os.open(name, flags | _FILE_FLAGS, dir_fd=folder)
                 with on_error(lambda: os.close(descriptor)):
                     status = os.fstat(descriptor)
                     # A backup is a second name that jiyi gave; its path is never named by a caller.
                     own = path.startswith(f"{BACKUPS}/")
-                    _refuse_others(path, status.st_mode, linked=not own and is_linked(folder, name, status))
+                    _refuse_irregular(path, status.st_mode, linked=not own and is_linked(folder, name, status))
             try:
                 yield descriptor
             finally:
@@ -159,7 +159,7 @@ class Files:
             # A second descriptor of the same: this one is closed when the block ends.
             return AppendTarget(os.dup(descriptor), f"{self.root}/{path}")
 
-    def not_written(self, path: str, error: OSError) -> NotesError | InvalidInputError:
+    def write_error(self, path: str, error: OSError) -> NotesError | InvalidInputError:
         """The error to raise when the system refuses to write a file."""
         return _failed(self.root, path, "written", error)
 
@@ -218,7 +218,7 @@ class Files:
             raise _failed(self.root, folder, "read", error) from error
 
     def remove(self, path: str) -> None:
-        """Take a file away; one that is not there is none to take."""
+        """Delete a file, if there is one."""
         try:
             with self._parent(path) as (folder, name), suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
@@ -266,7 +266,7 @@ class Files:
             yield folder, name
 
 
-def _refuse_others(path: str, mode: int, *, linked: bool = False) -> None:
+def _refuse_irregular(path: str, mode: int, *, linked: bool = False) -> None:
     if linked:
         raise InvalidInputError(f"{path} {HARD_LINK}")
     if not stat.S_ISREG(mode):

@@ -94,7 +94,7 @@ def read_content(files: Files, path: str) -> FileContent | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lack:
+class _MissingEntries:
     """A file and the recent entries that it lacks."""
 
     content: FileContent
@@ -131,7 +131,7 @@ class Recovery:
             self._journal.mark_checked(moment)
         return restored
 
-    def _settle(self, lack: _Lack, restored: list[str]) -> bool:
+    def _settle(self, lack: _MissingEntries, restored: list[str]) -> bool:
         """Restore the missing entries of a file that were overwritten; `False` when that has to be tried again."""
         complete = True
         for record in lack.records:
@@ -171,10 +171,10 @@ class Recovery:
         _log.warning("%s ended in half an entry of a process that was killed; it was completed", record.path)
         return True
 
-    def _missing(self) -> tuple[list[_Lack], list[Record], bool]:
+    def _missing(self) -> tuple[list[_MissingEntries], list[Record], bool]:
         """(files that lack entries, entries that dead processes were writing, whether all were checked)."""
         written, begun = self._journal.recent()
-        found: list[_Lack] = []
+        found: list[_MissingEntries] = []
         complete = True
         for path in dict.fromkeys(record.path for record in written):
             try:
@@ -188,7 +188,7 @@ class Recovery:
         self._seen = {record.id: self._seen[record.id] for record in written if record.id in self._seen}
         return found, begun, complete
 
-    def _missing_in(self, path: str, records: Sequence[Record]) -> _Lack | None:
+    def _missing_in(self, path: str, records: Sequence[Record]) -> _MissingEntries | None:
         """The entries that a file lacks which was put in place of the one they were written to."""
         current = self._files.identity(path)
         if current is None or all(current in {record.file, self._seen.get(record.id)} for record in records):
@@ -204,7 +204,7 @@ class Recovery:
                 self._seen[record.id] = content.file
             else:
                 missing.append(record)
-        return _Lack(content, missing, records) if missing else None
+        return _MissingEntries(content, missing, records) if missing else None
 
     def _judge(self, record: Record, content: FileContent, records: Sequence[Record]) -> Verdict:
         """Why a version of the file lacks an entry; see the docstring of the module."""

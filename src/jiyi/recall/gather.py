@@ -13,6 +13,7 @@ from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
+from jiyi.text.questions import is_question
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words
 from jiyi.text.term_ids import term_id
@@ -64,6 +65,8 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
     read = {row.entry_id for row in known}
     left = [each for each in proposals if each not in read]
     rows = [*known, *text.windows(left, reach=REACH, scopes=filters.scopes)] if left else list(known)
+    if search.request.left_out:
+        rows = [row for row in rows if row.entry_id not in search.request.left_out]
     ids = [row.entry_id for row in rows]
     threads = _Threads.of(rows)
     scored = _candidate_rows(ids, set(proposals), threads)
@@ -110,7 +113,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
             only_dates=question.only_dates,
             mean_cosine=_usual_similarity(vectors) if vectors is not None else 0.0,
-            question_share=_unanswered(rows, threads, asked, weights)[scored],
+            question_share=_unanswered(rows, threads, asked, weights, asking=is_question(search.request.query))[scored],
             asked=asked,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
@@ -132,6 +135,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
     vectors = search.sources.vectors
     if vectors is None:
         raise TypeError("candidates are compared by text or by vectors, and this search has neither")
+    ids = [each for each in ids if each not in search.request.left_out]
     count = len(ids)
     return Gathered(
         ids=list(ids),
@@ -241,11 +245,13 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
     return found
 
 
-def _unanswered(rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights) -> Floats:
-    """A bare question is not an answer, unless it is long or nothing followed it."""
-    if threads.apart:
+def _unanswered(
+    rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights, *, asking: bool
+) -> Floats:
+    """A bare question is not an answer, unless it is long, or nothing followed it and nothing is asked now."""
+    if not asked.any() or (threads.apart and not asking):
         return np.zeros(len(rows))
-    followed = np.append(threads.same(1), False)
+    followed = np.append(threads.same(1), False) | asking
     short = np.asarray([row.length for row in rows]) <= weights.question_length
     return np.where(followed & short, asked, 0.0)
 

@@ -40,6 +40,9 @@ class Request:
     """Whether a configured reranker is asked."""
     duplicates: bool = False
     """Whether entries that say what a better hit says are hits of their own."""
+    left_out: frozenset[str] = frozenset()
+    """Ids of entries that are not compared: what is being asked now is no answer to itself, and none is measured by
+    it."""
 
 
 class Answer(NamedTuple):

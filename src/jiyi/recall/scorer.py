@@ -155,9 +155,9 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     parts: dict[str, Floats] = {}
     if keyword:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
-        best = float(lexical.max(initial=0.0))
+        best = _best_answer(lexical, candidates)
         if best > 0:
-            factor = confidence / best
+            factor = confidence / np.maximum(best, lexical)
             parts = {name: part * factor for name, part in lexical_parts.items()}
         if smoothed is not None:
             dense_weight = np.where(candidates.alone, weights.alone_dense, weights.dense)
@@ -326,7 +326,7 @@ def _related(candidates: Candidates) -> Floats | None:
 
 
 def _best_answer(total: Floats, candidates: Candidates) -> float:
-    """The score that the others are measured by: a bare question that was asked before is no answer."""
+    """The value that the others are measured by: a bare question that was asked before is no answer."""
     stating = total[candidates.asked[candidates.scored] < _BARE]
     best = float(stating.max(initial=0.0))
     return best if best > 1e-9 else float(total.max(initial=0.0))
@@ -341,7 +341,7 @@ def _relevance(
     known = WORDS_ALONE if above_mean is None else WITH_MEANING
     logit = known.constant + known.information * information**known.power + known.behind * behind
     if above_mean is not None:
-        logit += known.similarity * above_mean + known.best_similarity * float(above_mean.max(initial=0.0))
+        logit += known.similarity * above_mean + known.best_similarity * _best_answer(above_mean, candidates)
         logit += known.related * related
         # What has the words of the question answers it, whatever kind of question it is.
         logit += known.personal * candidates.personal * (1.0 - information)
@@ -390,8 +390,8 @@ def _smoothed(candidates: Candidates, near: Floats | None) -> Floats | None:
 
 def _standing_out(candidates: Candidates, smoothed: Floats, least: float) -> Floats:
     """How far each is above the usual similarity, as a share of how far the best is, which is at least `least`."""
-    spread = float(smoothed.max(initial=candidates.mean_cosine)) - candidates.mean_cosine
-    return np.maximum((smoothed - candidates.mean_cosine) / max(spread, least), -1.0)
+    above = smoothed - candidates.mean_cosine
+    return np.clip(above / max(_best_answer(above, candidates), least), -1.0, 1.0)
 
 
 def _company(candidates: Candidates, own_score: Floats, weights: ScoringWeights) -> Floats | None:

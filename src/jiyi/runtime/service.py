@@ -103,23 +103,23 @@ class RuntimeService(ABC):
     def recall(self, question: Question) -> RecalledMemories:
         """The best answers."""
         found = self._timed("recall", self.find, question.text, question.filters, question.limit)
-        return self._told(question, found, {})
+        return self._as_recalled(question, found, {})
 
     def comprehensive_recall(self, question: Question) -> RecalledMemories:
         """The best answers with a fair share for every memory type."""
-        return self._told(question, self._timed("comprehensive_recall", self._find_fairly, question), {})
+        return self._as_recalled(question, self._timed("comprehensive_recall", self._find_fairly, question), {})
 
     def chained_recall(self, question: Question) -> RecalledMemories:
         """The best answers, then those one step further on."""
         links: dict[str, MemoryLink] = {}
         found = self._timed("chained_recall", self._find_chained, question, links)
-        return self._told(question, found, links)
+        return self._as_recalled(question, found, links)
 
     def shortcomings(self) -> tuple[str, ...]:
         """What every answer of this runtime lacks, in words; nothing as a rule."""
         return ()
 
-    def _told(self, question: Question, found: Found, links: Mapping[str, MemoryLink]) -> RecalledMemories:
+    def _as_recalled(self, question: Question, found: Found, links: Mapping[str, MemoryLink]) -> RecalledMemories:
         self._note_recalled(question, found.hits)
         notes = dict.fromkeys(
             (

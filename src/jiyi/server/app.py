@@ -110,7 +110,7 @@ def _access_of(context: Context) -> Access:
 
 def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(ProblemError)
-    async def told(_request: Request, error: ProblemError) -> Response:
+    async def refused(_request: Request, error: ProblemError) -> Response:
         body = problem(error.status, error.code, error.detail)
         return Response(body, error.status, error.headers, MEDIA_TYPE)
 

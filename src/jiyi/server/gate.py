@@ -255,7 +255,7 @@ class _Answer:
         if starts:
             self.begun = True
             self._gate.remember_session(message, self._access)
-            message["headers"] = _with_safety(message.get("headers", []))
+            message["headers"] = _with_security_headers(message.get("headers", []))
         elif message.get("more_body"):
             message = await self._still_allowed(message)
         self._over = not starts and not message.get("more_body")
@@ -278,17 +278,17 @@ def _owner(access: Access) -> tuple[str, str]:
     return access.key_id, access.scope
 
 
-_SAFETY: Final = (
+_SECURITY_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )
 
 
-def _with_safety(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _with_security_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """The headers of an answer; those that the route has set itself stay."""
     given = {name.lower() for name, _ in headers}
-    return [*headers, *(each for each in _SAFETY if each[0] not in given)]
+    return [*headers, *(each for each in _SECURITY_HEADERS if each[0] not in given)]
 
 
 def is_console(path: str) -> bool:
@@ -300,14 +300,14 @@ _SINGLE: Final = frozenset({b"host", b"origin", b"authorization", b"content-leng
 
 
 def _check_single(headers: list[tuple[bytes, bytes]]) -> None:
-    """Of two headers with one name, different programs believe different ones."""
+    """Refuse a repeated header: programs differ in which of the two they use."""
     names = [name for name, _ in headers if name in _SINGLE]
     if len(names) != len(set(names)):
         raise ProblemError(400, "doubled_header", "a header that must be there once was sent twice")
 
 
 def _name_of(url: str) -> str | None:
-    """The name in a Host or Origin header; nothing for one that cannot be read."""
+    """The name in a Host or Origin header; `None` when it cannot be read."""
     try:
         return urlsplit(url).hostname
     except ValueError:
@@ -317,6 +317,6 @@ def _name_of(url: str) -> str | None:
 async def _answer(send: Send, error: ProblemError) -> None:
     body = problem(error.status, error.code, error.detail)
     headers = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), **error.headers}
-    raw = [*((name.encode(), value.encode()) for name, value in headers.items()), *_SAFETY]
+    raw = [*((name.encode(), value.encode()) for name, value in headers.items()), *_SECURITY_HEADERS]
     await send({"type": "http.response.start", "status": error.status, "headers": raw})
     await send({"type": "http.response.body", "body": body})

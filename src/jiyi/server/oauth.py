@@ -137,8 +137,8 @@ class TokenVerifier:
                 options={"require": ["exp", "iss", "aud"]},
             )
         except jwt.InvalidTokenError as error:
-            told = next((text for kind, text in _REASONS if isinstance(error, kind)), "the token is not valid")
-            raise self._refused(told) from None
+            reason = next((text for kind, text in _REASONS if isinstance(error, kind)), "the token is not valid")
+            raise self._refused(reason) from None
         if "cnf" in claims:
             # Whoever has stolen such a token must not be able to use it as a plain one.
             raise self._refused("the token is bound to a key of its client, which this server cannot check")

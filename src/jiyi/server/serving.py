@@ -114,14 +114,14 @@ async def serve_http(
     memory: AgentMemory,
     plan: Serving,
     *,
-    told: Callable[[str], None],
+    on_listening: Callable[[str], None],
     check: bool = False,
     listening: socket.socket | None = None,
 ) -> str:
     """Serve until the process is told to stop; requests that have begun are finished. Returns why it did not start.
 
-    `told` is called with the address, or with the one-time link, when requests are answered. `listening` is a socket
-    that several processes share.
+    `on_listening` is called with the address, or with the one-time link, when requests are answered. `listening` is a
+    socket that several processes share.
     """
     keys = Keys(await asyncio.to_thread(open_key_store, memory.settings))
     try:
@@ -167,7 +167,7 @@ async def serve_http(
             proxy_headers=bool(plan.forwarded_from),
             forwarded_allow_ips=plan.forwarded_from or None,
         )
-        server = _Server(config, lambda address: told(address + link), streams)
+        server = _Server(config, lambda address: on_listening(address + link), streams)
         await server.serve(None if listening is None else [listening])
         if tracing is not None:
             await asyncio.to_thread(tracing.close)
@@ -179,9 +179,11 @@ async def serve_http(
 class _Server(uvicorn.Server):
     """Says where it listens, with the port that it was given."""
 
-    def __init__(self, config: uvicorn.Config, told: Callable[[str], None], streams: Streams | None = None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_listening: Callable[[str], None], streams: Streams | None = None
+    ) -> None:
         super().__init__(config)
-        self._told = told
+        self._on_listening = on_listening
         self._streams = streams
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -197,4 +199,4 @@ class _Server(uvicorn.Server):
             scheme = "https" if self.config.is_ssl else "http"
             for server in self.servers:
                 host, port = server.sockets[0].getsockname()[:2]
-                self._told(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
+                self._on_listening(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")

@@ -56,10 +56,10 @@ class _Worker:
 class Workers:
     """The worker processes of one server."""
 
-    def __init__(self, opened: Opened, plan: Serving, told: Callable[[str], None]) -> None:
+    def __init__(self, opened: Opened, plan: Serving, on_listening: Callable[[str], None]) -> None:
         self._opened = opened
         self._plan = plan
-        self._told = told
+        self._on_listening = on_listening
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[_Worker] = []
         self._stopping = False
@@ -75,7 +75,7 @@ class Workers:
                 if not self._stopping:
                     host, port = listening.getsockname()[:2]
                     scheme = "https" if self._plan.certificate else "http"
-                    self._told(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
+                    self._on_listening(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
                 while not self._stopping:
                     self._restart_ended(listening)
             finally:
@@ -160,7 +160,7 @@ def _work(opened: Opened, plan: Serving, listening: socket.socket, started: Conn
         async with AgentMemory.open(
             opened.data, config=opened.config, **{"strict_scope": True, **opened.settings()}
         ) as memory:
-            return await serve_http(memory, plan, told=lambda _: started.send(""), listening=listening)
+            return await serve_http(memory, plan, on_listening=lambda _: started.send(""), listening=listening)
 
     try:
         problem = asyncio.run(serve())

@@ -21,12 +21,14 @@ from jiyi.errors import InvalidInputError, JiyiError, ModelError
 from jiyi.model.entry import FACT_TYPE
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.text import detect_language
+from jiyi.text.fact_kinds import states_nothing
 from jiyi.text.questions import question_share
 
 if TYPE_CHECKING:
     from jiyi.agent import Agent, Turn
     from jiyi.chat import Chat
     from jiyi.memory import AgentMemory
+    from jiyi.model.entry import MemoryEntry
     from jiyi.model.message import Message
 
 _SHOWN = 20
@@ -229,12 +231,15 @@ class Conversation:
         """Without a model: what is already known, which is not kept as something that was said."""
         turn = await self._agent.begin(said)
         self._last = turn
+        asked = question_share(said) >= 0.5
+        answers = await self._answers(said) if asked else []
         finished = await turn.break_off("", "no model")
         words = _REMINDER[detect_language(said)]
         # The profile stands in every prompt: it says nothing about what was asked.
         relevant = [one for one in turn.memories if one.part != "profile"]
-        known = list(dict.fromkeys(words["corrected"].join((one.content, *one.corrected_by)) for one in relevant))
-        nothing = words["nothing"] if question_share(said) >= 0.5 else ""
+        shown = [(one.content, *one.corrected_by) for one in relevant]
+        known = list(dict.fromkeys(words["corrected"].join(one) for one in answers or shown))
+        nothing = words["nothing"] if asked else ""
         await self._say(
             {"reply": None, "made_by": "rules", "recalled": known[:_REMINDED]},
             [
@@ -245,6 +250,16 @@ class Conversation:
         await self._extract_facts(finished.job_id)
         if not self._output.json:
             await self._status(turn)
+
+    async def _answers(self, question: str) -> list[tuple[str, ...]]:
+        """What answers a question, each with its corrections, also where it was said in this conversation.
+
+        A prompt does not repeat what stands in the conversation; here nobody reads the conversation.
+        """
+        hits = await self._memory.recall(question, 2 * _REMINDED, min_relevance=MIN_RELEVANCE)
+        # What stands right before a question borrows its words: that alone does not make it an answer.
+        said = [hit for hit in hits if _fits(hit) and not states_nothing(hit.content)]
+        return [(hit.content, *(newer.content for newer in hit.corrected_by)) for hit in said]
 
     async def _extract_facts(self, job_id: str | None) -> None:
         """Keep the facts of this line before the next one is answered. Rules need milliseconds for that."""
@@ -366,6 +381,11 @@ class Conversation:
         else:
             show(blocks, sys.stdout)
             sys.stdout.flush()
+
+
+def _fits(hit: MemoryEntry) -> bool:
+    """Whether it has a word of the question, or is surely an answer."""
+    return hit.confident or (hit.explanation is not None and bool(hit.explanation.matched_terms))
 
 
 def _needed(given: str, usage: str) -> str:

@@ -179,28 +179,28 @@ def serve(
         otel=otel,
     )
 
-    def told(address: str) -> None:
+    def on_listening(address: str) -> None:
         if log_format == "json":
             logging.getLogger("jiyi.server").info("serving %s", address, extra={"facts": {"address": address}})
             return
         addresses = f"MCP at {address}/mcp, REST under {address}/v1, the console at {address}/console"
         session.output.note(f"serving {address}: {addresses}; stop with Ctrl-C")
 
-    return _serve(session, plan, told, check=check)
+    return _serve(session, plan, on_listening, check=check)
 
 
-def _serve(session: Session, plan: Serving, told: Callable[[str], None], *, check: bool) -> Code:
+def _serve(session: Session, plan: Serving, on_listening: Callable[[str], None], *, check: bool) -> Code:
     from jiyi.server.serving import serve_http
 
     if plan.workers != 1:
-        return _serve_by_workers(session, plan, told, check=check)
+        return _serve_by_workers(session, plan, on_listening, check=check)
     if not check:
         _log(plan)
 
     async def run() -> str:
         # Many chats share this process: a call of the runtime must name its scope.
         async with _opened(session, strict_scope=True) as memory:
-            return await serve_http(memory, plan, told=told, check=check)
+            return await serve_http(memory, plan, on_listening=on_listening, check=check)
 
     problem = asyncio.run(run())
     if problem:
@@ -218,7 +218,7 @@ def _log(plan: Serving) -> None:
         log_to(form=plan.log_format)
 
 
-def _serve_by_workers(session: Session, plan: Serving, told: Callable[[str], None], *, check: bool) -> Code:
+def _serve_by_workers(session: Session, plan: Serving, on_listening: Callable[[str], None], *, check: bool) -> Code:
     from jiyi.config import load_settings
     from jiyi.model.address import EMBEDDED
     from jiyi.server.workers import Opened, Workers
@@ -240,7 +240,7 @@ def _serve_by_workers(session: Session, plan: Serving, told: Callable[[str], Non
         session.output.result({"ready": True}, lambda: [text("it could start")])
         return Code.OK
     _log(plan)
-    Workers(Opened(session.options.data, session.options.config, session.options.scope), plan, told).run()
+    Workers(Opened(session.options.data, session.options.config, session.options.scope), plan, on_listening).run()
     return Code.OK
 
 
@@ -263,7 +263,7 @@ def console(
     _need(*_HTTP)
     from jiyi.server.serving import Serving
 
-    def told(link: str) -> None:
+    def on_listening(link: str) -> None:
         session.output.note(f"the console: {link} (works once); stop with Ctrl-C")
         if not no_browser:
             import webbrowser
@@ -271,7 +271,7 @@ def console(
             # A browser that does not start must not hold up the server.
             threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
-    return _serve(session, Serving(port=port, read_only=read_only, by_link=True), told, check=check)
+    return _serve(session, Serving(port=port, read_only=read_only, by_link=True), on_listening, check=check)
 
 
 # --- jiyi keys ------------------------------------------------------------------------------------------------------

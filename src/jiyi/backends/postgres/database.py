@@ -46,7 +46,7 @@ _DURABLE: Final = (
     "set_config('synchronous_commit', CASE current_setting('synchronous_commit') "
     "WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, true)"
 )
-_LINE: Final = "SELECT 1 FROM memory_changes WHERE sequence = %s AND entry_id = %s AND version = %s"
+_LOG_LINE: Final = "SELECT 1 FROM memory_changes WHERE sequence = %s AND entry_id = %s AND version = %s"
 _MAX_SECONDS_AFTER_COMMIT = 5.0
 _MAX_SECONDS_IDLE: Final = 300
 _FACTS: Final = {
@@ -285,11 +285,11 @@ class PostgresDatabase:
             self.pool.abandon(connection)
             if not lost:
                 raise
-            self._find_out(log, error)
+            self._resolve_lost_commit(log, error)
         else:
             self.pool.release(connection)
 
-    def _find_out(self, log: LogBuffer, cause: Exception) -> None:
+    def _resolve_lost_commit(self, log: LogBuffer, cause: Exception) -> None:
         """The answer to a commit was lost: find out whether it was done, by the last line of the log that it wrote."""
         deadline = time.monotonic() + _MAX_SECONDS_AFTER_COMMIT
         pause = 0.05
@@ -319,7 +319,7 @@ class PostgresDatabase:
         with self._translated():
             connection, _ = self.pool.begin(lambda new: self._start(new.driver, _WRITE, None, [wait]))
             try:
-                return connection.driver.execute(_LINE, log.last_line).fetchone() is not None
+                return connection.driver.execute(_LOG_LINE, log.last_line).fetchone() is not None
             finally:
                 self.pool.abandon(connection)
 

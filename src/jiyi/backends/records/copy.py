@@ -31,10 +31,10 @@ from jiyi.model.identity import new_id
 from jiyi.model.migration import MigrationReport
 from jiyi.ports import Progress
 
-_ROW: Final = "migration"
+_STATE_ROW: Final = "migration"
 """The row of `store_meta` in the target that says how far a migration has come."""
 _STORE_ID: Final = "store_id"
-_OWN: Final = (_ROW, _STORE_ID)
+_NOT_COPIED: Final = (_STATE_ROW, _STORE_ID)
 """What `store_meta` says about one store alone, and is not copied."""
 _META = "SELECT name, value FROM store_meta WHERE name NOT IN :own ORDER BY name"
 # A row can hold 64 KiB of text twice: this many fit into memory anywhere.
@@ -72,7 +72,7 @@ class _State:
 
 def refuse_unfinished(meta: Mapping[str, str]) -> None:
     """Refuse a store into which a migration was begun and not completed."""
-    state = _state(meta.get(_ROW))
+    state = _state(meta.get(_STATE_ROW))
     if state is not None and state.finished_at is None:
         raise StoreIncompleteError(
             "a migration into this store has not been completed; run 'jiyi migrate SOURCE TARGET' again with the same "
@@ -133,7 +133,7 @@ def _begin(snapshot: Connection, target: Database, names: tuple[str, str]) -> tu
             state = _State(source_id, new_id(), found.done)
             _write_state(connection, state)
             return state, bool(state.done)
-        held = [table.name for table in CONTENTS if _any(connection, table)]
+        held = [table.name for table in CONTENTS if _has_rows(connection, table)]
         held += [name for name in _meta(connection) if name not in held]
         if held:
             since = f" (copied there at {found.finished_at})" if found and found.source == source_id else ""
@@ -151,7 +151,7 @@ def _copy_table(snapshot: Connection, target: Database, table: Table, state: _St
     for page in _pages(snapshot, table, state.done.get(table.name)):
         last = [page[-1][name] for name in table.primary_key]
         with target.write() as connection:
-            _still_ours(connection, state)
+            _check_owner(connection, state)
             connection.executemany(insert, page)
             _write_state(connection, _State(state.source, state.run, {**state.done, table.name: last}))
         # Only now: what was not committed is copied again.
@@ -252,7 +252,7 @@ def _clear(target: Database, differing: Sequence[str], state: _State) -> tuple[s
         if {key.table for key in table.foreign_keys} & wanted:
             wanted.add(table.name)
     with target.write() as connection:
-        _still_ours(connection, state)
+        _check_owner(connection, state)
         for table in reversed(CONTENTS):
             if table.name in wanted:
                 connection.execute(f"DELETE FROM {table.name}")
@@ -263,8 +263,8 @@ def _clear(target: Database, differing: Sequence[str], state: _State) -> tuple[s
 
 def _complete(target: Database, state: _State, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
     with target.write() as connection:
-        _still_ours(connection, state)
-        connection.execute("DELETE FROM store_meta WHERE name NOT IN :own", {"own": _OWN})
+        _check_owner(connection, state)
+        connection.execute("DELETE FROM store_meta WHERE name NOT IN :own", {"own": _NOT_COPIED})
         for name, value in meta.items():
             set_meta(connection, name, value)
         for table in CONTENTS:
@@ -293,7 +293,7 @@ class _RowProgress:
 
 
 def _read_state(connection: Connection) -> _State | None:
-    return _state(get_meta(connection, _ROW))
+    return _state(get_meta(connection, _STATE_ROW))
 
 
 def _state(value: str | None) -> _State | None:
@@ -301,11 +301,11 @@ def _state(value: str | None) -> _State | None:
 
 
 def _write_state(connection: Connection, state: _State) -> None:
-    set_meta(connection, _ROW, state.to_json())
+    set_meta(connection, _STATE_ROW, state.to_json())
 
 
-def _still_ours(connection: Connection, state: _State) -> None:
-    """Of two processes that copy into one target, the one that came last goes on."""
+def _check_owner(connection: Connection, state: _State) -> None:
+    """Stop when another process has begun to copy into the same target: the last one goes on."""
     found = _read_state(connection)
     if found is None or found.run != state.run:
         raise StoreBusyError("another process has taken over the migration into this target; let it finish")
@@ -317,13 +317,13 @@ def _identity(connection: Connection) -> str:
 
 def _meta(connection: Connection) -> dict[str, str]:
     """What is copied of `store_meta`: the user dictionary, the generation of the tags."""
-    return dict(connection.rows(_META, {"own": _OWN}))
+    return dict(connection.rows(_META, {"own": _NOT_COPIED}))
 
 
 # --- looking at tables ------------------------------------------------------------------------------------------------
 
 
-def _any(connection: Connection, table: Table) -> bool:
+def _has_rows(connection: Connection, table: Table) -> bool:
     return connection.row(f"SELECT 1 FROM {table.name} LIMIT 1") is not None
 
 

@@ -57,13 +57,13 @@ _LAST = f"SELECT position {_MESSAGES} {LIVE} ORDER BY position DESC LIMIT 1"
 _NEXT_POSITION = (
     f"SELECT (SELECT first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1), ({_LAST}), "
 )
-_FAR = 50
+_MAX_DISTANCE = 50
 """What a user asks not to keep was said at most so many messages before."""
-_LONG = 50_000
+_MAX_QUESTION_CHARACTERS = 50_000
 """A question is not read again for its reply if it is longer."""
 _ASKED = (
-    f"(SELECT CASE WHEN length(content) > {_LONG} THEN NULL ELSE content END {_MESSAGES} {LIVE} AND role = 'user' "
-    f"AND position > ({_LAST}) - {_FAR} ORDER BY position DESC LIMIT 1)"
+    f"(SELECT CASE WHEN length(content) > {_MAX_QUESTION_CHARACTERS} THEN NULL ELSE content END {_MESSAGES} "
+    f"{LIVE} AND role = 'user' AND position > ({_LAST}) - {_MAX_DISTANCE} ORDER BY position DESC LIMIT 1)"
 )
 _NEAR = f"SELECT message_id, content {_MESSAGES} {LIVE} AND position >= :first AND position < :next ORDER BY position"
 _IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
@@ -142,7 +142,7 @@ def save(
         connection.executemany(_INSERT, rows)
     written = {row["position"] - first for row in rows}
     # A conversation that only grew is not looked through from its beginning.
-    start = max(min(written, default=len(messages)) - _FAR, 0)
+    start = max(min(written, default=len(messages)) - _MAX_DISTANCE, 0)
     kept = dict(enumerate(keepable_texts(list(map(_spoken, messages[start:]))), start))
     withdrawn = [
         present[position][1]
@@ -244,7 +244,7 @@ def append(
     before = [] if asked is None else [("", _decoded_or_empty(asked))]
     withdraws = any(message.role == "user" and asks_only_not_to_keep(message.text) for message in messages)
     if withdraws or any(asks_only_not_to_keep(message.text) for _, message in before):
-        near = connection.rows(_NEAR, {**session, "first": first - _FAR, "next": first})
+        near = connection.rows(_NEAR, {**session, "first": first - _MAX_DISTANCE, "next": first})
         before = [(message_id, _decoded_or_empty(content)) for message_id, content in near]
     kept = keepable_texts([_spoken(message) for message in (*(message for _, message in before), *messages)])
     written = zip(rows, messages, kept[len(before) :], strict=True)

@@ -79,7 +79,9 @@ _FADING = (
 _FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
 _FADING_ORDER = " ORDER BY created_at, id LIMIT :limit"
 _OF_REFLECTION = f"{SELECT_ENTRY} WHERE scope = :scope AND summarized_by = :reflection"
-_MADE_OF = f"{SELECT_ENTRY} WHERE {_LONGTERM} AND scope = :scope AND memory_type = 'reflection' AND source LIKE :fact"
+_MADE_OF = (
+    f"{SELECT_ENTRY} WHERE {_LONGTERM} AND scope = :scope AND memory_type = '{REFLECTION_TYPE}' AND source LIKE :fact"
+)
 _OF_REFLECTIONS = "key >= 'ltr' AND key < 'lts'"
 """Lines of the change log, by the keys that reflections get."""
 _TAKEN_KEYS = "SELECT key FROM memory_records WHERE scope = :scope AND key IN :keys"
@@ -328,7 +330,7 @@ def drop_outdated_reflections(connection: Connection, scope: str, fact_id: str, 
 
 
 def _release(connection: Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
-    """Let the facts of a reflection be found by meaning again."""
+    """Unlink the facts of a reflection that is gone: another one may summarize them."""
     rows = connection.rows(_OF_REFLECTION, {"scope": reflection.scope, "reflection": reflection.id})
     versions = [(fact, _next_version(fact, now, {"summarized_by": None})) for fact in map(entry_of, rows)]
     if versions:

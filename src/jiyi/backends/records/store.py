@@ -174,10 +174,10 @@ class SqlRecordStore(FilteredIds):
             # Scopes isolate and are part of the statement; the other conditions are cheaper to check here.
             params = {"ids": list(ids), "scopes": filters.scopes}
             rows = self._database.query(_FETCH_IN_SCOPES, params, filters.scopes)
-            return {entry.id: entry for entry in self._seen(filters, rows) if filters.admits(entry)}
+            return {entry.id: entry for entry in self._with_overlays(filters, rows) if filters.admits(entry)}
         return {entry.id: entry for entry in map(entry_of, rows)}
 
-    def _seen(self, filters: Filters, rows: Sequence[Row]) -> list[MemoryEntry]:
+    def _with_overlays(self, filters: Filters, rows: Sequence[Row]) -> list[MemoryEntry]:
         def query(sql: str, params: Mapping[str, Any]) -> list[Row]:
             return self._database.query(sql, params, filters.scopes)
 

@@ -30,7 +30,7 @@ async def _page(visit: Visit, *, token: str = "", made: str = "") -> Response:
     known = await asyncio.to_thread(keys.all) if keys is not None else []
     log = await asyncio.to_thread(keys.logged, limit=_LINES) if keys is not None else []
     # Counting what all scopes hold takes long in a large store.
-    counted = await visit.console.kept("scopes").get("", visit.memory.scopes)
+    counted = await visit.console.cached("scopes").get("", visit.memory.scopes)
     return visit.page(
         "keys.html",
         has_store=keys is not None,

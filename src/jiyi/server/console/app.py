@@ -57,7 +57,7 @@ class Console:
         self.read_only = read_only
         self.streams = 0
         """How many pages listen to changes."""
-        self._kept: dict[str, CachedValues[Any]] = {}
+        self._cached: dict[str, CachedValues[Any]] = {}
         self._environment = Environment(
             loader=PackageLoader("jiyi.server.console"),
             autoescape=True,
@@ -69,14 +69,14 @@ class Console:
         self._environment.filters.update(FILTERS)
         self._environment.globals.update({**GLOBALS, "asset": asset})
 
-    def kept(self, name: str, most: int = cached_values.MAX_KEPT) -> CachedValues[Any]:
+    def cached(self, name: str, most: int = cached_values.MAX_KEPT) -> CachedValues[Any]:
         """Values that hold until something changes; each page that computes much has its own."""
         made = CachedValues[Any](self.memory.last_position, max_wait=cached_values.MAX_WAIT, most=most)
-        return self._kept.setdefault(name, made)
+        return self._cached.setdefault(name, made)
 
     async def close(self) -> None:
         """End what is being computed."""
-        for kept in self._kept.values():
+        for kept in self._cached.values():
             await kept.close()
 
     def routes(self) -> list[Route]:
@@ -89,7 +89,7 @@ class Console:
             static,
             *pages,
             start,
-            _PageRoute(f"{CONSOLE}/{{rest:path}}", self._endpoint(Page("/", _lost)), methods=_METHODS),
+            _PageRoute(f"{CONSOLE}/{{rest:path}}", self._endpoint(Page("/", _not_found)), methods=_METHODS),
         ]
 
     def render(self, template: str, visit: Visit, values: Mapping[str, Any]) -> str:
@@ -175,7 +175,7 @@ def _failed(visit: Visit, status: int, code: str, detail: str, headers: Mapping[
     return response
 
 
-async def _lost(visit: Visit) -> Response:
+async def _not_found(visit: Visit) -> Response:
     raise ProblemError(404, "no_page", f"there is no page {visit.request.url.path[:200]!a}")
 
 

@@ -75,15 +75,15 @@ async def show(visit: Visit) -> Response:
     """One memory, in whatever state it is."""
     found = await find(visit)
     entry = found.entry
-    told = await _explained(visit, entry)
+    explanation = await _explained(visit, entry)
     return visit.page(
         "entry.html",
         entry=entry,
         state=found.state,
         own=entry.scope == visit.scope,
-        told=told,
+        explanation=explanation,
         versions=_with_differences(found.versions),
-        curve=_curve(entry) if told is not None and told["forgettable"] else (),
+        curve=_curve(entry) if explanation is not None and explanation["forgettable"] else (),
         threshold=DEFAULT_THRESHOLD,
     )
 
@@ -95,16 +95,16 @@ async def find(visit: Visit) -> Found:
     entry = await memory.get(id=entry_id, scope=scope)
     if entry is not None:
         return Found(entry, "active", versions)
-    told = await _told(visit, entry_id)
-    if told is not None:
-        return Found(MemoryEntry.from_dict(told["entry"]), "inactive", versions)
+    explanation = await _explanation(visit, entry_id)
+    if explanation is not None:
+        return Found(MemoryEntry.from_dict(explanation["entry"]), "inactive", versions)
     last = next((version.entry for version in reversed(versions) if version.entry is not None), None)
     if last is None:
         raise ProblemError(404, "no_entry", f"there is no memory {entry_id[:80]!a}")
     return Found(last, "forgotten", versions)
 
 
-async def _told(visit: Visit, entry_id: str) -> dict[str, Any] | None:
+async def _explanation(visit: Visit, entry_id: str) -> dict[str, Any] | None:
     try:
         return await visit.memory.longterm.explain(visit.scope, entry_id)
     except SimpleModeError:
@@ -113,11 +113,11 @@ async def _told(visit: Visit, entry_id: str) -> dict[str, Any] | None:
 
 async def _explained(visit: Visit, entry: MemoryEntry) -> dict[str, Any] | None:
     """Where an entry of the own scope came from, with the entries around it as values."""
-    told = await _told(visit, entry.id) if entry.scope == visit.scope else None
-    if told is None or told["entry"]["id"] != entry.id:
+    explanation = await _explanation(visit, entry.id) if entry.scope == visit.scope else None
+    if explanation is None or explanation["entry"]["id"] != entry.id:
         return None
     linked = ("conflicts_with", "replaces", "facts", "superseded_by", "summarized_by")
-    return {**told, **{name: [MemoryEntry.from_dict(each) for each in told[name]] for name in linked}}
+    return {**explanation, **{name: [MemoryEntry.from_dict(each) for each in explanation[name]] for name in linked}}
 
 
 def _with_differences(versions: Sequence[EntryVersion]) -> list[tuple[EntryVersion, list[Difference]]]:

@@ -15,7 +15,7 @@ from jiyi.server.problems import ProblemError
 
 async def show_login(visit: Visit) -> Response:
     """The form for the key."""
-    if visit.entry is not None:
+    if visit.granted is not None:
         return visit.go(_next(visit.query("next")))
     return visit.page("login.html", next=visit.query("next"), problem="")
 

@@ -54,7 +54,7 @@ async def show(visit: Visit) -> Response:
 
 async def show_conflicts(visit: Visit) -> Response:
     """Pairs of facts that may contradict each other, side by side."""
-    kept = await visit.console.kept("conflicts").get(
+    kept = await visit.console.cached("conflicts").get(
         visit.scope, lambda: visit.memory.longterm.conflicts(visit.scope, limit=_CONFLICTS)
     )
     return visit.page("conflicts.html", conflicts=None if kept is None else kept.value)
@@ -83,7 +83,9 @@ async def show_reflections(visit: Visit) -> Response:
     """Reflections with the facts that they were made from."""
     cursor = visit.query("cursor")
     # Where there are few among many memories, finding them takes long.
-    kept = await visit.console.kept("reflections").get(f"{visit.scope}\0{cursor}", lambda: _reflections(visit, cursor))
+    kept = await visit.console.cached("reflections").get(
+        f"{visit.scope}\0{cursor}", lambda: _reflections(visit, cursor)
+    )
     found, next_cursor = (None, None) if kept is None else kept.value
     return visit.page("reflections.html", reflections=found, next_cursor=next_cursor, cursor=cursor)
 
@@ -107,7 +109,7 @@ async def _facts(visit: Visit, reflection: MemoryEntry) -> list[MemoryEntry]:
 
 async def show_forgetting(visit: Visit) -> Response:
     """What would be forgotten now, and what is next; nothing is changed."""
-    kept = await visit.console.kept("forgetting").get(visit.scope, lambda: _plan(visit))
+    kept = await visit.console.cached("forgetting").get(visit.scope, lambda: _plan(visit))
     return visit.page(
         "forgetting.html",
         plan=None if kept is None else kept.value,

@@ -86,7 +86,7 @@ async def _newest(memory: AgentMemory, scope: str) -> tuple[list[MemoryEntry], b
 
 async def _kept(visit: Visit) -> Any:
     memory, scope = visit.memory, visit.scope
-    return await visit.console.kept("map", _KEPT_MAPS).get(scope, lambda: make_map(memory, scope))
+    return await visit.console.cached("map", _KEPT_MAPS).get(scope, lambda: make_map(memory, scope))
 
 
 async def show(visit: Visit) -> Response:

@@ -73,7 +73,7 @@ ITEMS: Final = (
 
 def navigation_for(visit: Visit) -> list[dict[str, str | bool]]:
     """The lines for a caller: what the key does not allow is not offered."""
-    if visit.entry is None:
+    if visit.granted is None:
         return []
     here = visit.request.url.path
     return [
@@ -83,7 +83,7 @@ def navigation_for(visit: Visit) -> list[dict[str, str | bool]]:
             "current": _is_at(item, here),
         }
         for item in ITEMS
-        if visit.entry.may(item.right)
+        if visit.granted.may(item.right)
     ]
 
 

@@ -59,7 +59,7 @@ async def show_changes(visit: Visit) -> Response:
 
 async def _numbers(visit: Visit) -> dict[str, Any]:
     memory, scope = visit.memory, visit.scope
-    kept = await visit.console.kept("statistics").get(scope, lambda: memory.statistics(scope=scope))
+    kept = await visit.console.cached("statistics").get(scope, lambda: memory.statistics(scope=scope))
     statistics: ScopeStatistics | None = None if kept is None else kept.value
     return {
         "counts": statistics,
@@ -112,7 +112,7 @@ async def _health(visit: Visit) -> dict[str, Any]:
     """What `doctor` says, for administrators; it tells of every scope."""
     if not visit.access.may(ADMIN):
         return {"may_diagnose": False, "health": None}
-    kept = await visit.console.kept("doctor").get("", visit.memory.doctor)
+    kept = await visit.console.cached("doctor").get("", visit.memory.doctor)
     return {"may_diagnose": True, "health": None if kept is None else kept.value}
 
 
@@ -130,7 +130,7 @@ async def events(visit: Visit) -> Response:
 async def _changed(visit: Visit, position: int) -> AsyncIterator[str]:
     visit.console.streams += 1
     loop = asyncio.get_running_loop()
-    begun = told = loop.time()
+    begun = last_sent = loop.time()
     logged_in = visit.cookie in visit.console.logins
     try:
         yield "retry: 5000\n\n"
@@ -143,10 +143,10 @@ async def _changed(visit: Visit, position: int) -> AsyncIterator[str]:
             except JiyiError:
                 return
             if found:
-                position, told = found[-1].position, loop.time()
+                position, last_sent = found[-1].position, loop.time()
                 yield f"id: {position}\nevent: changed\ndata: {len(found)}\n\n"
-            elif loop.time() - told > _ALIVE_EVERY:
-                told = loop.time()
+            elif loop.time() - last_sent > _ALIVE_EVERY:
+                last_sent = loop.time()
                 yield ": nothing new\n\n"
             await asyncio.sleep(_POLL)
     finally:

@@ -23,7 +23,7 @@ async def show(visit: Visit) -> Response:
     runtime = visit.memory.runtime
     offset = visit.query.whole("offset", 0, 0, 1_000_000)
     # Counting the tags of many memories takes long.
-    kept = await visit.console.kept("tags").get(
+    kept = await visit.console.cached("tags").get(
         f"{visit.scope} {offset}", lambda: runtime.list_tags(_TAGS + 1, offset, memory_scope=visit.scope)
     )
     tags = [] if kept is None else kept.value

@@ -19,7 +19,7 @@ _PLAIN: Final = (str, int, float, bool, type(None))
 
 async def show(visit: Visit) -> Response:
     """All settings, and what `doctor` says."""
-    kept = await visit.console.kept("doctor").get("", visit.memory.doctor)
+    kept = await visit.console.cached("doctor").get("", visit.memory.doctor)
     report: dict[str, Any] | None = None if kept is None else kept.value
     facts = {} if report is None else {name: value for name, value in report.items() if name not in _TOLD}
     return visit.page(

@@ -85,7 +85,7 @@ async def show(visit: Visit) -> Response:
     if end is not None and first is not None:
         day, begin = end, first
         name = f"{visit.scope} {step} {end} {filters}"
-        cache = visit.console.kept("timeline")
+        cache = visit.console.cached("timeline")
         kept = await cache.get(name, lambda: _counted(visit.memory, visit.scope, day, step, filters, zone, begin))
     periods: list[Period] = [] if kept is None else kept.value
     shown: Any = []

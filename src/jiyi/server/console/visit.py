@@ -85,7 +85,7 @@ class Visit:
     """The session, or a random value that binds the forms of a browser that is not logged in."""
     query: Fields
     form: Fields = field(default_factory=lambda: Fields([]))
-    entry: Access | None = None
+    granted: Access | None = None
     """What the caller may do; `None` on the few pages that are shown without a login."""
     set_cookie: bool = False
     set_language: bool = False
@@ -93,9 +93,9 @@ class Visit:
     @property
     def access(self) -> Access:
         """What the caller may do."""
-        if self.entry is None:
+        if self.granted is None:
             raise ProblemError(401, "login_needed", "a login is needed")
-        return self.entry
+        return self.granted
 
     @property
     def scope(self) -> str:
@@ -120,7 +120,7 @@ class Visit:
 
     def may(self, right: str) -> bool:
         """Whether a page should offer what needs this right."""
-        return self.entry is not None and self.entry.may(right) and (right == "read" or not self.console.read_only)
+        return self.granted is not None and self.granted.may(right) and (right == "read" or not self.console.read_only)
 
     def path(self, name: str) -> str:
         """A part of the path."""
@@ -176,7 +176,7 @@ async def make_visit(request: Request, console: Console, access: Access | None) 
         texts=texts,
         cookie=cookie or new_id(),
         query=query,
-        entry=access,
+        granted=access,
         set_cookie=not cookie,
         set_language=bool(chosen) and texts.language == chosen,
     )

@@ -48,9 +48,9 @@ class ClientLog:
         """Tell the client, if it has asked for messages of this level. Texts of memories never belong here."""
         if not self._wanted(context, level):
             return
-        told = types.LoggingMessageNotificationParams(level=level, logger="jiyi.server", data=text)
+        message = types.LoggingMessageNotificationParams(level=level, logger="jiyi.server", data=text)
         with suppress(*GONE):
-            notification = types.LoggingMessageNotification(params=told)
+            notification = types.LoggingMessageNotification(params=message)
             await context.session.send_notification(notification, related_request_id=context.request_id)
 
     def _wanted(self, context: Context, level: types.LoggingLevel) -> bool:

@@ -1,0 +1,51 @@
+"""What the user said right after something that is recalled, where it may have changed it.
+
+"The dentist moved it to the 13th" is found by a question for the dentist; "no, a quarter past three" after it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from jiyi.agent.dependencies import AgentDeps
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.text import fold
+from jiyi.text.change_words import changes, ends, hints_at_change, is_mistake, is_strong_change
+
+_REACH: Final = 6
+"""How many messages further on, replies included."""
+_MESSAGES: Final = 2
+_MAX_LENGTH: Final = 200
+"""A longer message is about something of its own."""
+
+
+def follow_ups(deps: AgentDeps, shown: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+    """The messages of the user after those that memories were made of, each once, in the order of the memories."""
+    scope, stores = deps.scope, deps.stores
+    ids = [each for hit in shown if hit.scope == scope for each in _messages_of(hit)]
+    found: dict[str, MemoryEntry] = {}
+    for said in stores.store.by_ids(scope, list(dict.fromkeys(ids))):
+        if said.memory_type != MESSAGE_TYPE or said.role != "user" or said.conversation_id is None:
+            continue
+        place = said.position or 0
+        later, _ = stores.chats.following(scope, said.conversation_id, after=place, before=place + _REACH + 1)
+        following = [each.id for each in later if each.message.role == "user"][:_MESSAGES]
+        # What may not be quoted has no entry, or one that is not active.
+        for entry in stores.store.by_ids(scope, following):
+            if entry.is_active and _may_change(entry.content):
+                found[entry.id] = entry
+    return list(found.values())
+
+
+def _messages_of(hit: MemoryEntry) -> Iterator[str]:
+    if hit.memory_type == MESSAGE_TYPE:
+        yield hit.id
+    elif hit.source.claim is not None:
+        yield from hit.source.references
+
+
+def _may_change(text: str) -> bool:
+    folded = fold(text)
+    told = (changes, ends, is_mistake, is_strong_change, hints_at_change)
+    return len(text) <= _MAX_LENGTH and any(says(folded) for says in told)
