@@ -59,12 +59,12 @@ from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.text import Analyzer, fold
-from jiyi.text.change_words import ends, ends_life, ends_love, is_temporary, without_unchanged
-from jiyi.text.claims import clauses_of, pieces_of, split_claims
-from jiyi.text.statement_features import asks
-from jiyi.text.subject_phrases import compared_subjects
-from jiyi.text.subjects import subject_of
-from jiyi.text.topics import topics_of
+from jiyi.text.statements.change_words import ends, ends_life, ends_love, is_temporary, without_unchanged
+from jiyi.text.statements.claims import clauses_of, pieces_of, split_claims
+from jiyi.text.statements.statement_features import asks
+from jiyi.text.statements.subject_phrases import compared_subjects
+from jiyi.text.statements.subjects import subject_of
+from jiyi.text.statements.topics import topics_of
 
 Matrix = NDArray[np.float64]
 NOT_WORTH, NO_DOMAIN = "-", "+"

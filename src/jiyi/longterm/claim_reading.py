@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from jiyi.model.claim import USER, Claim
-from jiyi.text.attributes import read_attribute
-from jiyi.text.claims import split_claims
+from jiyi.text.statements.attributes import read_attribute
+from jiyi.text.statements.claims import split_claims
 
 _IN_THE_FIRST_PERSON: Final = (
     (re.compile(r"用户"), "我"),

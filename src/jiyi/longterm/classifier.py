@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from jiyi.longterm.trained import TrainedJudge
-from jiyi.text.claims import ClaimText
-from jiyi.text.cue_rules import Domain
-from jiyi.text.cues import find_statements
-from jiyi.text.evidence import has_date
-from jiyi.text.mentions import mention_features
 from jiyi.text.normalize import fold
-from jiyi.text.statement_features import asking_features, asks, features_of, topic_features
-from jiyi.text.subjects import is_person
-from jiyi.text.topics import topics_of
+from jiyi.text.statements.claims import ClaimText
+from jiyi.text.statements.cue_rules import Domain
+from jiyi.text.statements.cues import find_statements
+from jiyi.text.statements.evidence import has_date
+from jiyi.text.statements.mentions import mention_features
+from jiyi.text.statements.statement_features import asking_features, asks, features_of, topic_features
+from jiyi.text.statements.subjects import is_person
+from jiyi.text.statements.topics import topics_of
 
 # How much each part of a row weighs before training: features are 0 or 1, vectors have length 1.
 _FEATURE: Final = 1.0

@@ -28,7 +28,10 @@ from jiyi.longterm.replacement import Compared, only_describes
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
 from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, only_differs
 from jiyi.model.entry import MemoryEntry
-from jiyi.text.change_words import (
+from jiyi.text.day_and_time import says_more
+from jiyi.text.normalize import fold
+from jiyi.text.sentences import sentences
+from jiyi.text.statements.change_words import (
     adds,
     changes,
     ends,
@@ -37,16 +40,13 @@ from jiyi.text.change_words import (
     is_temporary,
     without_unchanged,
 )
-from jiyi.text.claims import only_asks, pieces_of, stated_part
-from jiyi.text.day_and_time import says_more
-from jiyi.text.ended_objects import without_given_up
-from jiyi.text.normalize import fold
-from jiyi.text.own_words import own_words
-from jiyi.text.sentences import sentences
-from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.statement_features import is_quoted_text, is_role_play
-from jiyi.text.subject_phrases import about_different_things, compared_subjects, other_things
-from jiyi.text.subjects import (
+from jiyi.text.statements.claims import only_asks, pieces_of, stated_part
+from jiyi.text.statements.ended_objects import without_given_up
+from jiyi.text.statements.own_words import own_words
+from jiyi.text.statements.smalltalk import is_small_talk
+from jiyi.text.statements.statement_features import is_quoted_text, is_role_play
+from jiyi.text.statements.subject_phrases import about_different_things, compared_subjects, other_things
+from jiyi.text.statements.subjects import (
     names_in,
 )
 

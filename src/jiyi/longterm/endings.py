@@ -10,15 +10,22 @@ from jiyi.longterm.replacement import mentions
 from jiyi.longterm.residue import without_pieces
 from jiyi.longterm.vetoes import forbids
 from jiyi.model.entry import MemoryEntry
-from jiyi.text.change_words import ends_life, ends_love, lost_by_name
-from jiyi.text.claims import clauses_of, pieces_of
-from jiyi.text.ended_objects import EndedObject, ended_objects, pieces_with
 from jiyi.text.normalize import fold
-from jiyi.text.phrases_en import predicate_en
-from jiyi.text.phrases_zh import predicate_zh
-from jiyi.text.subject_phrases import about_different_things
-from jiyi.text.subjects import USER, mentions_subject, named_subject, names_in, starts_with_subject, subject_of
-from jiyi.text.topics import topics_of
+from jiyi.text.statements.change_words import ends_life, ends_love, lost_by_name
+from jiyi.text.statements.claims import clauses_of, pieces_of
+from jiyi.text.statements.ended_objects import EndedObject, ended_objects, pieces_with
+from jiyi.text.statements.phrases_en import predicate_en
+from jiyi.text.statements.phrases_zh import predicate_zh
+from jiyi.text.statements.subject_phrases import about_different_things
+from jiyi.text.statements.subjects import (
+    USER,
+    mentions_subject,
+    named_subject,
+    names_in,
+    starts_with_subject,
+    subject_of,
+)
+from jiyi.text.statements.topics import topics_of
 
 PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
 _ANIMALS: Final = frozenset({"dog", "cat", "pet"})

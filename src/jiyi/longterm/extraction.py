@@ -19,7 +19,7 @@ from jiyi.model.message import Message
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, LONGEST_FACT, MAX_FACTS, extract_messages
 from jiyi.text import fold, sentences
-from jiyi.text.claims import (
+from jiyi.text.statements.claims import (
     ClaimText,
     claim_after_question,
     only_asks,
@@ -27,13 +27,13 @@ from jiyi.text.claims import (
     split_claims,
     stated_in_question,
 )
-from jiyi.text.cues import find_statements, strip_code
-from jiyi.text.mentions import quotes_people
-from jiyi.text.non_statements import LEAD_IN
-from jiyi.text.off_record import Spoken, keepable_texts
-from jiyi.text.own_words import without_requested_text
-from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.statement_features import (
+from jiyi.text.statements.cues import find_statements, strip_code
+from jiyi.text.statements.mentions import quotes_people
+from jiyi.text.statements.non_statements import LEAD_IN
+from jiyi.text.statements.off_record import Spoken, keepable_texts
+from jiyi.text.statements.own_words import without_requested_text
+from jiyi.text.statements.smalltalk import is_small_talk
+from jiyi.text.statements.statement_features import (
     WORTH_KEEPING,
     asks,
     asks_the_memory,
@@ -43,8 +43,8 @@ from jiyi.text.statement_features import (
     tells_in_asking,
     without_announcement,
 )
-from jiyi.text.steering import is_steering
-from jiyi.text.topics import topics_of
+from jiyi.text.statements.steering import is_steering
+from jiyi.text.statements.topics import topics_of
 
 _log = logging.getLogger("jiyi.longterm")
 MIN_SCORE = 0.7

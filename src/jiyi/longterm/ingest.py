@@ -35,12 +35,12 @@ from jiyi.ports import Amendment
 from jiyi.ports.longterm import MessagesDeletedError
 from jiyi.recall.request import Request
 from jiyi.text import detect_language, fold
-from jiyi.text.change_words import is_temporary
-from jiyi.text.claims import only_asks
-from jiyi.text.pronouns import may_mean, mentions_somebody
-from jiyi.text.steering import is_steering
-from jiyi.text.subject_phrases import about_different_things
-from jiyi.text.subjects import subject_words
+from jiyi.text.statements.change_words import is_temporary
+from jiyi.text.statements.claims import only_asks
+from jiyi.text.statements.pronouns import may_mean, mentions_somebody
+from jiyi.text.statements.steering import is_steering
+from jiyi.text.statements.subject_phrases import about_different_things
+from jiyi.text.statements.subjects import subject_words
 
 if TYPE_CHECKING:
     from jiyi.longterm.recently_recalled import RecentlyRecalled

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.endings import PARTNERS
 from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, shared_words
-from jiyi.text.change_words import (
+from jiyi.text.day_and_time import age_in, units_in
+from jiyi.text.statements.change_words import (
     adds,
     changes,
     ends,
@@ -24,9 +25,8 @@ from jiyi.text.change_words import (
     is_strong_change,
     is_wish,
 )
-from jiyi.text.day_and_time import age_in, units_in
-from jiyi.text.subject_phrases import SubjectRelation
-from jiyi.text.subjects import (
+from jiyi.text.statements.subject_phrases import SubjectRelation
+from jiyi.text.statements.subjects import (
     PRONOUN,
     SUBJECT_WORDS,
     USER,
@@ -35,7 +35,7 @@ from jiyi.text.subjects import (
     starts_with_subject,
     subject_of,
 )
-from jiyi.text.topics import TOPICS, topics_of
+from jiyi.text.statements.topics import TOPICS, topics_of
 
 __all__ = [
     "PairEvidence",

@@ -17,7 +17,8 @@ from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import TokenCounter
 from jiyi.prompts.agent import PROFILE_HEADING
-from jiyi.text.fact_kinds import (
+from jiyi.text.language import Language
+from jiyi.text.statements.fact_kinds import (
     HEALTH,
     IDENTITY,
     INSTRUCTION,
@@ -26,7 +27,6 @@ from jiyi.text.fact_kinds import (
     fact_kind,
     is_request,
 )
-from jiyi.text.language import Language
 
 MAX_FACTS: Final = 300
 """How many are read, the pinned and the most important first."""

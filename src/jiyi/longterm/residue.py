@@ -12,13 +12,13 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from jiyi.longterm.claim_reading import attribute_of
-from jiyi.text.claims import pieces_of
 from jiyi.text.normalize import fold
-from jiyi.text.phrase import SPEAKER
-from jiyi.text.phrases_en import predicate_en
-from jiyi.text.phrases_zh import predicate_zh
-from jiyi.text.subject_phrases import names_its_subject, phrases_of
-from jiyi.text.subjects import PRONOUN, starts_with_subject, subject_words
+from jiyi.text.statements.claims import pieces_of
+from jiyi.text.statements.phrase import SPEAKER
+from jiyi.text.statements.phrases_en import predicate_en
+from jiyi.text.statements.phrases_zh import predicate_zh
+from jiyi.text.statements.subject_phrases import names_its_subject, phrases_of
+from jiyi.text.statements.subjects import PRONOUN, starts_with_subject, subject_words
 
 __all__ = ["HEADING", "residue_without_attribute", "says_something", "without_pieces"]
 

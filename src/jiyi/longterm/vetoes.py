@@ -6,17 +6,17 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from jiyi.text.beginnings import takes_up_something_else
-from jiyi.text.change_words import adds, is_bygone, is_exception, is_mistake
-from jiyi.text.claims import clauses_of
-from jiyi.text.content_words import content_words
-from jiyi.text.ended_things import ends_something_else
-from jiyi.text.no_change import changes_nothing_of, only_differs
 from jiyi.text.normalize import fold
-from jiyi.text.persons import about_other_persons, persons_of
-from jiyi.text.requests import asks_something_else
 from jiyi.text.stated_attributes import stated_attributes
-from jiyi.text.subjects import USER, relations_in, subject_of
+from jiyi.text.statements.beginnings import takes_up_something_else
+from jiyi.text.statements.change_words import adds, is_bygone, is_exception, is_mistake
+from jiyi.text.statements.claims import clauses_of
+from jiyi.text.statements.content_words import content_words
+from jiyi.text.statements.ended_things import ends_something_else
+from jiyi.text.statements.no_change import changes_nothing_of, only_differs
+from jiyi.text.statements.persons import about_other_persons, persons_of
+from jiyi.text.statements.requests import asks_something_else
+from jiyi.text.statements.subjects import USER, relations_in, subject_of
 
 __all__ = ["denies", "forbidden", "forbids", "is_no_conflict", "only_differs"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from jiyi.text.word_classes import tagged
+from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["age_in", "says_more", "units_in"]
 

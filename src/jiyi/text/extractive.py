@@ -21,10 +21,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from jiyi.text.analysis import Analyzer
-from jiyi.text.attributes import read_attribute
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences, split_chunks
-from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.statements.attributes import read_attribute
+from jiyi.text.statements.smalltalk import is_small_talk
 from jiyi.text.token_count import cut_to_tokens
 
 if TYPE_CHECKING:

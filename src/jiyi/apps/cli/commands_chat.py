@@ -21,8 +21,8 @@ from jiyi.errors import InvalidInputError, JiyiError, ModelError
 from jiyi.model.entry import FACT_TYPE
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.text import detect_language
-from jiyi.text.fact_kinds import states_nothing
 from jiyi.text.questions import question_share
+from jiyi.text.statements.fact_kinds import states_nothing
 
 if TYPE_CHECKING:
     from jiyi.agent import Agent, Turn

@@ -11,9 +11,9 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from jiyi.text.cue_rules import Domain, Kind, Rule
 from jiyi.text.dates import find_dates
 from jiyi.text.patterns import has_han
+from jiyi.text.statements.cue_rules import Domain, Kind, Rule
 
 __all__ = ["has_date", "weigh"]
 

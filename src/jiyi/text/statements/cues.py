@@ -1,8 +1,8 @@
 """What a person states that is worth remembering, found by rules in Chinese and English.
 
 A sentence that asks, imagines, quotes, passes the time or gives orders to the memory itself states nothing. Of the rest
-each is held against the tables of `jiyi.text.cue_rules`: the first rule that matches names the kind, and the words of
-the sentence may move its domain.
+each is held against the tables of `cue_rules`: the first rule that matches names the kind, and the words of the sentence
+may move its domain.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.text.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
-from jiyi.text.evidence import has_date, weigh
-from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, PASSING, QUESTION, TASK_FOR_NOW
 from jiyi.text.normalize import fold
-from jiyi.text.off_record import without_off_record
 from jiyi.text.sentences import sentences
-from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.steering import without_steering
+from jiyi.text.statements.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
+from jiyi.text.statements.evidence import has_date, weigh
+from jiyi.text.statements.non_statements import HYPOTHETICAL, LEAD_IN, PASSING, QUESTION, TASK_FOR_NOW
+from jiyi.text.statements.off_record import without_off_record
+from jiyi.text.statements.smalltalk import is_small_talk
+from jiyi.text.statements.steering import without_steering
 
 __all__ = ["DOMAINS", "Domain", "Kind", "Statement", "find_statements", "strip_code"]
 

@@ -1,6 +1,6 @@
 """Patterns of sentences from which no fact is extracted: questions, hypotheses, requests, passing states.
 
-They are searched in folded text, like those of `jiyi.text.cue_rules`.
+They are searched in folded text, like those of `jiyi.text.statements.cue_rules`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from typing import Final
 
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import any_of, has_han
-from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.topics import TOPICS, topics_of
+from jiyi.text.statements.smalltalk import is_small_talk
+from jiyi.text.statements.topics import TOPICS, topics_of
 
 __all__ = [
     "FEATURES",

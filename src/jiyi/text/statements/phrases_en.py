@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from jiyi.model.claim import USER
-from jiyi.text.phrase import SPEAKER, Phrase, relation
-from jiyi.text.phrase_words import (
+from jiyi.text.statements.phrase import SPEAKER, Phrase, relation
+from jiyi.text.statements.phrase_words import (
     ADVERB_EN,
     CHANGE_VERB_EN,
     GENERIC,
@@ -18,7 +18,7 @@ from jiyi.text.phrase_words import (
     REPORTS_EN,
     VERB_EN,
 )
-from jiyi.text.subjects import canonical, is_relation
+from jiyi.text.statements.subjects import canonical, is_relation
 
 __all__ = ["PRONOUN_EN", "noun_phrase", "predicate_en", "read_en"]
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.text.change_words import is_exception, is_wish
-from jiyi.text.clauses import clauses_of
-from jiyi.text.content_words import content_words
 from jiyi.text.normalize import fold
+from jiyi.text.statements.change_words import is_exception, is_wish
+from jiyi.text.statements.clauses import clauses_of
+from jiyi.text.statements.content_words import content_words
 
 __all__ = ["EndedObject", "ended_objects", "ends_only", "pieces_with", "without_given_up"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from jiyi.text.change_words import changes, ends, is_mistake
-from jiyi.text.content_words import content_words, share_content
 from jiyi.text.normalize import fold
+from jiyi.text.statements.change_words import changes, ends, is_mistake
+from jiyi.text.statements.content_words import content_words, share_content
 
 __all__ = ["asks_something_else"]
 

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.subjects import PRONOUN, names_in, relations_in
-from jiyi.text.word_classes import tagged
+from jiyi.text.statements.subjects import PRONOUN, names_in, relations_in
+from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["may_mean", "mentions_somebody"]
 

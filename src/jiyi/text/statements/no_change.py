@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from jiyi.text.bound_clauses import MOVES, TRIP
-from jiyi.text.change_words import changes, ends, is_mistake
-from jiyi.text.claims import clauses_of
-from jiyi.text.content_words import share_content
 from jiyi.text.normalize import fold
+from jiyi.text.statements.bound_clauses import MOVES, TRIP
+from jiyi.text.statements.change_words import changes, ends, is_mistake
+from jiyi.text.statements.claims import clauses_of
+from jiyi.text.statements.content_words import share_content
 
 __all__ = ["changes_nothing_of", "only_differs"]
 

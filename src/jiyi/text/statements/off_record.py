@@ -166,7 +166,7 @@ def _taken_out(text: str) -> str:
 
 def repeats(text: str, secret: str) -> bool:
     """Whether a text has a word or a number of a secret."""
-    from jiyi.text.content_words import share_content
+    from jiyi.text.statements.content_words import share_content
 
     if not set(_NUMBERS.findall(secret)).isdisjoint(_NUMBERS.findall(text)):
         return True

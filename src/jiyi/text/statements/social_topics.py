@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from jiyi.text.topic_table import LIFE, PREFERENCES, SOCIAL, TASKS, WORK, Topic, topic
+from jiyi.text.statements.topic_table import LIFE, PREFERENCES, SOCIAL, TASKS, WORK, Topic, topic
 
 SOCIAL_TOPICS: Final[tuple[Topic, ...]] = (
     # --- work and study ---------------------------------------------------------------------------------------------

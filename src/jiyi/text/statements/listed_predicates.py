@@ -9,9 +9,9 @@ import re
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.phrases_en import predicate_en, read_en
-from jiyi.text.subjects import names_in, relations_in, starts_with_subject
-from jiyi.text.word_classes import tagged
+from jiyi.text.statements.phrases_en import predicate_en, read_en
+from jiyi.text.statements.subjects import names_in, relations_in, starts_with_subject
+from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["omitted_subject", "predicate_breaks", "tells_of_speaker"]
 

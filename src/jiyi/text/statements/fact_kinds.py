@@ -14,8 +14,8 @@ from jiyi.text.normalize import fold
 from jiyi.text.patterns import any_of
 from jiyi.text.questions import hands_over_text, is_question, question_share
 from jiyi.text.sentences import sentences
-from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.statement_features import REQUEST
+from jiyi.text.statements.smalltalk import is_small_talk
+from jiyi.text.statements.statement_features import REQUEST
 
 __all__ = [
     "HEALTH",

@@ -10,16 +10,25 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from jiyi.text.claims import clauses_of
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
-from jiyi.text.phrase import SPEAKER
-from jiyi.text.phrase_words import ADVERB_EN, ATTRIBUTES, COMMENT, GENERIC, LEAD_EN, LEAD_ZH, ONE_THING, VERB_EN
-from jiyi.text.phrases_en import read_en
-from jiyi.text.phrases_zh import read_zh
-from jiyi.text.subjects import ROLES, canonical, is_person, relations_in
-from jiyi.text.topics import topics_of
-from jiyi.text.word_classes import tagged
+from jiyi.text.statements.claims import clauses_of
+from jiyi.text.statements.phrase import SPEAKER
+from jiyi.text.statements.phrase_words import (
+    ADVERB_EN,
+    ATTRIBUTES,
+    COMMENT,
+    GENERIC,
+    LEAD_EN,
+    LEAD_ZH,
+    ONE_THING,
+    VERB_EN,
+)
+from jiyi.text.statements.phrases_en import read_en
+from jiyi.text.statements.phrases_zh import read_zh
+from jiyi.text.statements.subjects import ROLES, canonical, is_person, relations_in
+from jiyi.text.statements.topics import topics_of
+from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["Persons", "about_other_persons", "persons_of"]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
-from jiyi.text.word_classes import tagged
+from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["content_words", "share_content"]
 

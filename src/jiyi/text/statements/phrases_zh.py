@@ -8,10 +8,10 @@ from typing import Final
 
 from jiyi.model.claim import USER
 from jiyi.text.normalize import fold
-from jiyi.text.phrase import SPEAKER, Phrase, relation
-from jiyi.text.phrase_words import CHANGE_VERB_ZH, GENERIC, LEAD_ZH, NO_NOUN_ZH, REPORTS_ZH
-from jiyi.text.subjects import canonical, is_relation
-from jiyi.text.word_classes import tagged
+from jiyi.text.statements.phrase import SPEAKER, Phrase, relation
+from jiyi.text.statements.phrase_words import CHANGE_VERB_ZH, GENERIC, LEAD_ZH, NO_NOUN_ZH, REPORTS_ZH
+from jiyi.text.statements.subjects import canonical, is_relation
+from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["INTRODUCES", "PRONOUN_ZH", "phrase_zh", "predicate_zh", "read_zh"]
 

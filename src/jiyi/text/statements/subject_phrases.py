@@ -14,16 +14,16 @@ from functools import cached_property
 from typing import Final
 
 from jiyi.model.claim import USER
-from jiyi.text.change_words import changes, ends
-from jiyi.text.claims import clauses_of
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
-from jiyi.text.phrase import SPEAKER, UNKNOWN, Phrase
-from jiyi.text.phrase_words import ATTRIBUTES, COMMENT, CONTRASTS, ONE_THING
-from jiyi.text.phrases_en import PRONOUN_EN, noun_phrase, read_en
-from jiyi.text.phrases_zh import INTRODUCES, PRONOUN_ZH, phrase_zh, read_zh
-from jiyi.text.subjects import ROLES, may_be_one, names_in, relations_in
-from jiyi.text.word_classes import tagged
+from jiyi.text.statements.change_words import changes, ends
+from jiyi.text.statements.claims import clauses_of
+from jiyi.text.statements.phrase import SPEAKER, UNKNOWN, Phrase
+from jiyi.text.statements.phrase_words import ATTRIBUTES, COMMENT, CONTRASTS, ONE_THING
+from jiyi.text.statements.phrases_en import PRONOUN_EN, noun_phrase, read_en
+from jiyi.text.statements.phrases_zh import INTRODUCES, PRONOUN_ZH, phrase_zh, read_zh
+from jiyi.text.statements.subjects import ROLES, may_be_one, names_in, relations_in
+from jiyi.text.statements.word_classes import tagged
 
 __all__ = [
     "SubjectRelation",

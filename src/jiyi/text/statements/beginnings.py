@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from jiyi.text.change_words import ends, is_mistake
-from jiyi.text.content_words import share_content
 from jiyi.text.normalize import fold
-from jiyi.text.topics import TOPICS, topics_of
+from jiyi.text.statements.change_words import ends, is_mistake
+from jiyi.text.statements.content_words import share_content
+from jiyi.text.statements.topics import TOPICS, topics_of
 
 __all__ = ["takes_up_something_else"]
 

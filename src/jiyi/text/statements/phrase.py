@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.model.claim import USER
-from jiyi.text.subjects import canonical
+from jiyi.text.statements.subjects import canonical
 
 __all__ = ["SPEAKER", "UNKNOWN", "Phrase", "relation"]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.phrase import Phrase
-from jiyi.text.phrase_words import COMMENT
-from jiyi.text.phrases_en import predicate_en, read_en
-from jiyi.text.phrases_zh import read_zh
+from jiyi.text.statements.phrase import Phrase
+from jiyi.text.statements.phrase_words import COMMENT
+from jiyi.text.statements.phrases_en import predicate_en, read_en
+from jiyi.text.statements.phrases_zh import read_zh
 
 __all__ = ["begins_after_and", "each_with_group", "each_with_heading", "names_another_subject", "only_names_somebody"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from jiyi.text.change_words import is_mistake
-from jiyi.text.claims import clauses_of
-from jiyi.text.ended_objects import ends_only
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
-from jiyi.text.phrases_en import read_en
-from jiyi.text.phrases_zh import read_zh
+from jiyi.text.statements.change_words import is_mistake
+from jiyi.text.statements.claims import clauses_of
+from jiyi.text.statements.ended_objects import ends_only
+from jiyi.text.statements.phrases_en import read_en
+from jiyi.text.statements.phrases_zh import read_zh
 
 __all__ = ["ends_something_else"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from jiyi.text.life_topics import LIFE_TOPICS
-from jiyi.text.social_topics import SOCIAL_TOPICS
-from jiyi.text.topic_table import Topic
+from jiyi.text.statements.life_topics import LIFE_TOPICS
+from jiyi.text.statements.social_topics import SOCIAL_TOPICS
+from jiyi.text.statements.topic_table import Topic
 
 __all__ = ["TOPICS", "Topic", "topics_of"]
 

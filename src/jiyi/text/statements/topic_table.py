@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.text.cue_rules import Domain
+from jiyi.text.statements.cue_rules import Domain
 
 LIFE: Final[Domain] = "lifestyle_and_interests"
 WORK: Final[Domain] = "professional_and_academic"

@@ -11,7 +11,7 @@ from typing import Final
 
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
-from jiyi.text.subjects import ANIMAL_WORDS, SUBJECT_WORDS
+from jiyi.text.statements.subjects import ANIMAL_WORDS, SUBJECT_WORDS
 
 __all__ = ["MENTIONS", "mention_features", "quotes_people"]
 

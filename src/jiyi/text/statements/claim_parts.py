@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.text.bound_clauses import is_bound
-from jiyi.text.clauses import FINITE_EN, split_clauses
-from jiyi.text.independent_clauses import (
+from jiyi.text.normalize import fold
+from jiyi.text.statements.bound_clauses import is_bound
+from jiyi.text.statements.clauses import FINITE_EN, split_clauses
+from jiyi.text.statements.independent_clauses import (
     begins_after_and,
     each_with_group,
     each_with_heading,
     names_another_subject,
     only_names_somebody,
 )
-from jiyi.text.listed_predicates import omitted_subject, predicate_breaks, tells_of_speaker
-from jiyi.text.normalize import fold
-from jiyi.text.phrases_en import predicate_en, read_en
-from jiyi.text.phrases_zh import predicate_zh, read_zh
-from jiyi.text.subjects import (
+from jiyi.text.statements.listed_predicates import omitted_subject, predicate_breaks, tells_of_speaker
+from jiyi.text.statements.phrases_en import predicate_en, read_en
+from jiyi.text.statements.phrases_zh import predicate_zh, read_zh
+from jiyi.text.statements.subjects import (
     PRONOUN,
     USER,
     named_subject,
@@ -33,7 +33,7 @@ from jiyi.text.subjects import (
     subject_of,
     subject_words,
 )
-from jiyi.text.topics import TOPICS, topics_of
+from jiyi.text.statements.topics import TOPICS, topics_of
 
 __all__ = ["parts_of", "topic_of"]
 

@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from jiyi.text.claim_parts import parts_of, topic_of
-from jiyi.text.clauses import FINITE_EN, clauses_of, split_clauses
 from jiyi.text.normalize import fold
-from jiyi.text.pronouns import may_mean
 from jiyi.text.sentences import sentences
-from jiyi.text.statement_features import (
+from jiyi.text.statements.claim_parts import parts_of, topic_of
+from jiyi.text.statements.clauses import FINITE_EN, clauses_of, split_clauses
+from jiyi.text.statements.pronouns import may_mean
+from jiyi.text.statements.statement_features import (
     FIRST_PERSON,
     OWN_STATEMENT,
     asks,
     asks_for_confirmation,
     tells_in_asking,
 )
-from jiyi.text.subjects import (
+from jiyi.text.statements.subjects import (
     PRONOUN,
     USER,
     named_subject,
@@ -34,7 +34,7 @@ from jiyi.text.subjects import (
     subject_of,
     subject_words,
 )
-from jiyi.text.topics import TOPICS, topics_of
+from jiyi.text.statements.topics import TOPICS, topics_of
 
 __all__ = [
     "ClaimText",

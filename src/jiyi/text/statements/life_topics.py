@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from jiyi.text.topic_table import LIFE, Topic, topic
+from jiyi.text.statements.topic_table import LIFE, Topic, topic
 
 LIFE_TOPICS: Final[tuple[Topic, ...]] = (
     # --- health ---------------------------------------------------------------------------------------------------
