@@ -1,8 +1,8 @@
 """What a person states that is worth remembering, found by rules in Chinese and English.
 
 A sentence that asks, imagines, quotes, passes the time or gives orders to the memory itself states nothing. Of the rest
-each is held against the tables of `cue_rules`: the first rule that matches names the kind, and the words of the sentence
-may move its domain.
+each is held against the tables of `cue_rules`: the first rule that matches names the kind, and the words of the
+sentence may move its domain.
 """
 
 from __future__ import annotations
