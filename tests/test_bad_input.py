@@ -95,6 +95,10 @@ CALLS: dict[str, dict[str, Call]] = {
         "list": lambda memory, value: memory.list(now=value),
         "count": lambda memory, value: memory.count(now=value),
     },
+    "time_zone": {
+        "recall": lambda memory, value: memory.recall("text", time_zone=value),
+        "agent": lambda memory, value: memory.agent("session", time_zone=value),
+    },
     "position": {
         "store": lambda memory, value: memory.store("key", "text", position=value),
         "store_many": many("position"),
@@ -434,6 +438,7 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
     "until": NO_TIME,
     "created_at": NO_TIME,
     "now": NO_TIME,
+    "time_zone": [("Mars/Olympus", ["time_zone", "Mars/Olympus"]), (8, ["8 is unknown"]), ("", ["time_zone"])],
     "expires_at": NO_TIME,
     "metadata": [
         ("text", ["mapping", "str"]),

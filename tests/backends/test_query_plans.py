@@ -97,6 +97,10 @@ CHAT_STATEMENTS: dict[str, tuple[str, tuple[str, ...]]] = {
         history._NEXT_POSITION,
         ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)", "ix_conversation_history_session (scope=? AND"),
     ),
+    "where the next message goes, and what was asked": (
+        history._NEXT_POSITION_AND_QUESTION,
+        ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)", BY_POSITION),
+    ),
     "the current epoch": (chat._CURRENT_EPOCH, ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)",)),
     "the newest summary": (
         chat._NEWEST_SUMMARY,

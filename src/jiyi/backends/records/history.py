@@ -54,9 +54,8 @@ _REPLACE = "UPDATE conversation_history SET replaced_at = :now WHERE id IN :ids"
 _EPOCH = f"SELECT epoch, first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1"
 _LAST = f"SELECT position {_MESSAGES} {LIVE} ORDER BY position DESC LIMIT 1"
 # The two rows that the position of a new message depends on, in one answer.
-_NEXT_POSITION = (
-    f"SELECT (SELECT first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1), ({_LAST}), "
-)
+_PLACE = f"SELECT (SELECT first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1), ({_LAST})"
+_NEXT_POSITION = f"{_PLACE}, NULL"
 _MAX_DISTANCE = 50
 """What a user asks not to keep was said at most so many messages before."""
 _MAX_QUESTION_CHARACTERS = 50_000
@@ -65,6 +64,7 @@ _ASKED = (
     f"(SELECT CASE WHEN length(content) > {_MAX_QUESTION_CHARACTERS} THEN NULL ELSE content END {_MESSAGES} "
     f"{LIVE} AND role = 'user' AND position > ({_LAST}) - {_MAX_DISTANCE} ORDER BY position DESC LIMIT 1)"
 )
+_NEXT_POSITION_AND_QUESTION = f"{_PLACE}, {_ASKED}"
 _NEAR = f"SELECT message_id, content {_MESSAGES} {LIVE} AND position >= :first AND position < :next ORDER BY position"
 _IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
 _UNREPLACED = f"{_IN_EPOCH} AND replaced_at IS NULL"
@@ -221,7 +221,7 @@ def append(
     session = {"scope": scope, "session_id": session_id}
     # A reply may repeat what the user has asked not to keep.
     replies = bool(messages) and messages[0].role != "user"
-    statement = _NEXT_POSITION + (_ASKED if replies else "NULL")
+    statement = _NEXT_POSITION_AND_QUESTION if replies else _NEXT_POSITION
     begins, last, asked = connection.row(statement, session) or (None, None, None)
     first = max(begins or 0, 0 if last is None else last + 1)
     rows = [
