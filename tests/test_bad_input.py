@@ -280,6 +280,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "get": lambda memory, value: memory.get(id=value),
         "forget": lambda memory, value: memory.forget(id=value),
         "history": lambda memory, value: memory.history(id=value),
+        "update": lambda memory, value: memory.update(id=value, content="x"),
     },
     "key_or_id": {"update": lambda memory, value: memory.update(value, content="x")},
     "clear": {"update": lambda memory, value: memory.update("key", tags=["x"], clear=value)},
