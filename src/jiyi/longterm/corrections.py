@@ -19,6 +19,7 @@ from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several
 from jiyi.longterm.pair_evidence import (
     PairEvidence,
     is_certain,
+    is_changed_attribute,
     least_for,
     message_evidence,
     pair_evidence,
@@ -144,9 +145,13 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         0.0 if bars else value if value >= least_for(new, text, found, match) else min(value, _UNSURE)
         for value, text, found, match, bars in zip(likely, texts, evidence, matches, barred, strict=True)
     ]
+    certain = [
+        is_certain(found) or is_changed_attribute(new, text, found, match)
+        for text, found, match in zip(texts, evidence, matches, strict=True)
+    ]
     values = [
-        max(value, CERTAIN) if is_certain(found) and not bars else value
-        for value, found, bars in zip(values, evidence, barred, strict=True)
+        max(value, CERTAIN) if sure and not bars else value
+        for value, sure, bars in zip(values, certain, barred, strict=True)
     ]
     differs = only_differs(message)
     values = [

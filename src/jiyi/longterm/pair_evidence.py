@@ -40,6 +40,7 @@ from jiyi.text.statements.topics import TOPICS, topics_of
 __all__ = [
     "PairEvidence",
     "is_certain",
+    "is_changed_attribute",
     "least_for",
     "measured_anew",
     "message_evidence",
@@ -75,6 +76,7 @@ _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {
 
 
 _NEVER: Final = 2.0
+_SURELY_SAME: Final = 0.5
 _OF_EXCEPTION: Final = 0.9
 _OF_ADDITION: Final = 0.92
 _OF_OTHER_TOPIC: Final = 0.9
@@ -166,6 +168,16 @@ def is_certain(evidence: PairEvidence) -> bool:
     """Whether a message surely replaces an older fact: both give a figure of the same measure of the same person."""
     apart = evidence.parallel or evidence.only_of_others or evidence.apart
     return bool(evidence.measured_anew and evidence.same_subject) and not apart
+
+
+def is_changed_attribute(new: Compared, old: Compared, evidence: PairEvidence, match: AttributeMatch) -> bool:
+    """Whether a message says in plain words that an attribute has changed of which the same subject has one.
+
+    "I switched from the Pixel to an iPhone 15": nothing else was my phone.
+    """
+    same = match.same_single >= _SURELY_SAME and bool(evidence.same_subject)
+    doubted = is_wish(new.folded) or adds(new.folded) or least_for(new, old, evidence, match) > 0
+    return same and is_strong_change(new.folded) and not doubted
 
 
 def _never_replaces(new: Compared, old: Compared) -> bool:
