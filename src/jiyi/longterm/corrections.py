@@ -57,11 +57,11 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.85
+CERTAIN: Final = 0.92
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.75
+SAID: Final = 0.85
 """The same for a message that says plainly that something has changed."""
-_EASIER: Final = 0.35
+_EASIER: Final = 0.45
 """So much less is enough where both are about the same attribute of the same subject, or the thing is named."""
 _SAME_ATTRIBUTE: Final = 0.15
 POSSIBLE: Final = 0.3
