@@ -2,6 +2,7 @@
 
 import pytest
 
+from jiyi.agent.prompt import _whole_messages
 from jiyi.model.entry import MemoryEntry
 from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request
@@ -84,6 +85,16 @@ def test_a_message_is_shown_whole_where_a_fact_of_it_says_less(memory: AgentMemo
     memory.run_jobs()
     prompt = memory.agent("s").begin("What is Rory allergic to, is it kiwi?").messages[0].text
     assert "It's cashews!" in prompt
+
+
+def test_a_reply_does_not_stand_in_the_place_of_what_the_user_said(memory: AgentMemory) -> None:
+    memory.agent("before").begin("I'm allergic to cashews.").finish("Cashews are nuts, so avoid nuts.")
+    memory.run_jobs()
+    [fact] = memory.list(memory_types="fact")
+    said, reply = sorted(memory.list(memory_types="message"), key=lambda entry: entry.position or 0)
+    assert {said.id, reply.id} == set(fact.source.references)
+    assert _whole_messages([fact, said, reply]) == [said, reply]
+    assert _whole_messages([fact, reply]) == [fact, reply]
 
 
 @pytest.mark.parametrize(

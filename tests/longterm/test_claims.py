@@ -171,6 +171,7 @@ def test_what_was_said_of_an_animal_that_is_gone_is_no_longer_current(
 ) -> None:
     say(room, first)
     claims = known(room)
+    assert claims
     say(room, second)
     assert not set(claims) & set(known(room))
     assert set(claims) <= {replaced.entry.content for replaced in room.longterm.superseded("alice")}

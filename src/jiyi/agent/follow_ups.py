@@ -16,26 +16,28 @@ from jiyi.text.statements.change_words import changes, ends, hints_at_change, is
 _REACH: Final = 6
 """How many messages further on, replies included."""
 _MESSAGES: Final = 2
+_MAX_FOLLOWED: Final = 8
+"""After so many messages it is looked: each is a read of the store."""
 _MAX_LENGTH: Final = 200
 """A longer message is about something of its own."""
 
 
 def follow_ups(deps: AgentDeps, shown: Iterable[MemoryEntry]) -> list[MemoryEntry]:
-    """The messages of the user after those that memories were made of, each once, in the order of the memories."""
+    """The messages of the user after those that the first memories were made of, each once, in their order."""
     scope, stores = deps.scope, deps.stores
     ids = [each for hit in shown if hit.scope == scope for each in _messages_of(hit)]
-    found: dict[str, MemoryEntry] = {}
-    for said in stores.store.by_ids(scope, list(dict.fromkeys(ids))):
-        if said.memory_type != MESSAGE_TYPE or said.role != "user" or said.conversation_id is None:
-            continue
-        place = said.position or 0
-        later, _ = stores.chats.following(scope, said.conversation_id, after=place, before=place + _REACH + 1)
-        following = [each.id for each in later if each.message.role == "user"][:_MESSAGES]
-        # What may not be quoted has no entry, or one that is not active.
-        for entry in stores.store.by_ids(scope, following):
-            if entry.is_active and _may_change(entry.content):
-                found[entry.id] = entry
-    return list(found.values())
+    told = [each for each in stores.store.by_ids(scope, list(dict.fromkeys(ids))) if _said_by_user(each)]
+    following: dict[str, None] = {}
+    for message in told[:_MAX_FOLLOWED]:
+        session, place = message.conversation_id or "", message.position or 0
+        later, _ = stores.chats.following(scope, session, after=place, before=place + _REACH + 1)
+        following |= dict.fromkeys([each.id for each in later if each.message.role == "user"][:_MESSAGES])
+    # What may not be quoted has no entry, or one that is not active.
+    return [entry for entry in stores.store.by_ids(scope, list(following)) if entry.is_active and _may_change(entry)]
+
+
+def _said_by_user(entry: MemoryEntry) -> bool:
+    return entry.memory_type == MESSAGE_TYPE and entry.role == "user" and entry.conversation_id is not None
 
 
 def _messages_of(hit: MemoryEntry) -> Iterator[str]:
@@ -45,7 +47,8 @@ def _messages_of(hit: MemoryEntry) -> Iterator[str]:
         yield from hit.source.references
 
 
-def _may_change(text: str) -> bool:
-    folded = fold(text)
-    told = (changes, ends, is_mistake, is_strong_change, hints_at_change)
-    return len(text) <= _MAX_LENGTH and any(says(folded) for says in told)
+def _may_change(message: MemoryEntry) -> bool:
+    if len(message.content) > _MAX_LENGTH:
+        return False
+    folded = fold(message.content)
+    return any(says(folded) for says in (changes, ends, is_mistake, is_strong_change, hints_at_change))

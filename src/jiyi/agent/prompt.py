@@ -235,10 +235,10 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     )
     language = detect_language(query)
     states = _states_something(query)
-    for hit in _whole_messages(hits):
+    for hit in _whole_messages([hit for hit in hits if states(hit)]):
         if len(blocks.passages) == _PASSAGES:
             break
-        if hit.id in blocks.shown_ids or said.already(hit.content) or not states(hit):
+        if hit.id in blocks.shown_ids or said.already(hit.content):
             continue
         if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, blocks.shown_ids):
             continue
@@ -248,20 +248,21 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
 
 
 def _whole_messages(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
-    """The hits, a message in the place of the facts that were made of it, where it says more than they do.
+    """The hits, a message in the place of the facts that were made of it: it says all that they do.
 
-    "It's cashews!" means nothing without the sentence before it.
+    "It's cashews!" means nothing without the sentence before it. A fact refers to the reply as well, which does not
+    say it.
     """
-    order: dict[str, MemoryEntry] = {}
-    instead = {
-        fact.id: message
-        for message in hits
-        if message.memory_type == MESSAGE_TYPE and len(message.content) <= _MAX_WHOLE
-        for fact in hits
-        if fact.source.claim is not None and message.id in fact.source.references
+    messages = {
+        (hit.id, hit.role): hit for hit in hits if hit.memory_type == MESSAGE_TYPE and len(hit.content) <= _MAX_WHOLE
     }
+    order: dict[str, MemoryEntry] = {}
     for hit in hits:
-        found = instead.get(hit.id, hit)
+        found = hit
+        if hit.source.claim is not None:
+            said_by = "user" if hit.source.trust == "user" else "assistant"
+            whole = (messages.get((each, said_by)) for each in hit.source.references)
+            found = next((message for message in whole if message is not None), hit)
         order.setdefault(found.id, found)
     return list(order.values())
 

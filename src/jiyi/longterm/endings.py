@@ -11,6 +11,7 @@ from jiyi.longterm.residue import without_pieces
 from jiyi.longterm.vetoes import forbids
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.change_words import ends_life, ends_love, lost_by_name
 from jiyi.text.statements.claims import clauses_of, pieces_of
 from jiyi.text.statements.ended_objects import EndedObject, ended_objects, pieces_with
@@ -45,7 +46,6 @@ _TOGETHER_NAMED: Final = re.compile(
 _NAME: Final = re.compile(
     r"[A-Z][a-z]+|(?<![\u3400-\u9fff])[\u3400-\u9fff]{2,3}?(?=[、和跟与])|(?<=[、和跟与])[\u3400-\u9fff]{2}"
 )
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _POSSESSES: Final = re.compile(r"[开有养买]|是|\b(?:drives?|have|has|own|owns|is|got)\b")
 _DESCRIBES: Final = re.compile(
     r"^(?:that|which|who|it|it's|he|she|with|since|for) |^(?:它|每月|每年|每天|一共|已经|用了|开了|跑了)"
@@ -105,7 +105,7 @@ def _left_without(thing: EndedObject, fact: str) -> str:
     going = pieces_with(thing, pieces)
     for place, piece in enumerate(pieces):
         bare = piece.strip(" ,，；;、。.")
-        read = predicate_zh(bare) if _HAN.search(bare) else predicate_en(bare)
+        read = predicate_zh(bare) if has_han(bare) else predicate_en(bare)
         describes = read is None or _DESCRIBES.search(fold(bare)) is not None
         if place - 1 in going and describes and not starts_with_subject(fold(bare)):
             going.add(place)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.bound_clauses import is_bound
 from jiyi.text.statements.clauses import FINITE_EN, split_clauses
 from jiyi.text.statements.independent_clauses import (
@@ -41,7 +42,6 @@ _WEAK: Final = frozenset(
     {"plan", "travel", "family", "friends and colleagues", "project", "origin", "skill", "like and dislike"}
 )
 _ORDER: Final = {topic.name: place for place, topic in enumerate(TOPICS)}
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _JOINER: Final = re.compile(
     r"^(?:and|but|plus|so|then|另外|而且|并且|还有|然后|同时|不过|但是?|所以)[\s,，]+", re.IGNORECASE
 )
@@ -166,7 +166,7 @@ def parts_of(sentence: str) -> list[str]:
         if begins or not found:
             found.append(_Stretch(clause, own, who, omitted if begins else "", another))
             if _OF_THEM.search(folded) and lead and begins and len(relations_in(fold(before))) == 1:
-                found[-1].omitted = f"{lead}：" if _HAN.search(bare) else f"{lead}: "
+                found[-1].omitted = f"{lead}：" if has_han(bare) else f"{lead}: "
         else:
             last.text += clause
             last.topics |= own
@@ -210,13 +210,13 @@ def _changes_topic(folded: str, own: set[str], who: str, last: _Stretch, clauses
 
 
 def _names_something(part: str) -> bool:
-    phrase = read_zh(part) if _HAN.search(part) else read_en(part)
+    phrase = read_zh(part) if has_han(part) else read_en(part)
     return phrase is not None and phrase.named
 
 
 def _reads_alone(part: str) -> bool:
     """Whether a clause without a person names what it is about: "Bob owns routing", 押金11600, 家里养了只边牧."""
-    han = _HAN.search(part) is not None
+    han = has_han(part)
     phrase = read_zh(part) if han else read_en(part)
     if phrase is None or not phrase.named or _PREPOSITION.match(part):
         return _AT_HOME.search(part) is not None
@@ -226,7 +226,7 @@ def _reads_alone(part: str) -> bool:
 
 def _speaker_left_out(part: str, lead: str, before: str) -> str:
     """The speaker, where a clause can only be about them: nobody else was spoken of before it or in it."""
-    han = _HAN.search(part) is not None
+    han = has_han(part)
     said = fold(f"{before} {part}")
     if lead.lower() not in _SPEAKER_WORDS or relations_in(said) or names_in(before) or _OTHERS.search(said):
         return ""
@@ -238,5 +238,5 @@ def _speaker_left_out(part: str, lead: str, before: str) -> str:
 def _only_names(said: str, topics: set[str]) -> bool:
     """Whether what stands there so far is only somebody's name: "my other brother, Dom", 香菜，死敌."""
     text = said.strip(" ,，；;")
-    short = len(text) <= (4 if _HAN.search(text) else 30) or (len(text) <= _NAMED_SHORT and "姓" in text)
+    short = len(text) <= (4 if has_han(text) else 30) or (len(text) <= _NAMED_SHORT and "姓" in text)
     return not topics - _WHO and FINITE_EN.search(fold(text)) is None and short

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.sentences import sentences
 from jiyi.text.statements.claim_parts import parts_of, topic_of
 from jiyi.text.statements.clauses import FINITE_EN, clauses_of, split_clauses
@@ -50,7 +51,6 @@ __all__ = [
 ]
 
 _SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _REFERS_BACK: Final = re.compile(
     r"^(?:(?:and|but|so|because|cos),? )*(?:he|she|it|they|he's|she's|it's|they're|hes|shes|its|theyre|mine|ours|his"
     r"|her|their|both|the one|this one|that one|we both)\b|^(?:他|她|它|牠|这(?:个|只|家|台)|那(?:个|只|家|台))"
@@ -133,7 +133,7 @@ def split_claims(text: str) -> list[ClaimText]:
 
 
 def _attributed(claim: ClaimText, person: str) -> ClaimText:
-    sign = "：" if _HAN.search(claim.text) else ": "
+    sign = "：" if has_han(claim.text) else ": "
     made = _made(f"{person}{sign}{claim.text}")
     return replace(made, from_question=claim.from_question, subject=subject_of(fold(person)))
 
@@ -159,7 +159,7 @@ def stated_in_question(sentence: str) -> list[str]:
     if not stated:
         return [sentence]
     joined = "".join(stated).strip(" ,，；;、")
-    if not _HAN.search(joined) and FINITE_EN.search(fold(joined)) is None and not _SELF.search(fold(joined)):
+    if not has_han(joined) and FINITE_EN.search(fold(joined)) is None and not _SELF.search(fold(joined)):
         # "Mango, my bearded dragon": a name without what is said of it is no statement.
         return [sentence]
     return parts_of(joined) if len(stated) > 1 else [joined]
@@ -216,7 +216,7 @@ def _states(folded: str) -> bool:
         return False
     if OWN_STATEMENT.search(folded) or (PRONOUN.search(folded) and len(folded) >= _MIN_OF_PRONOUN):
         return True
-    return bool(topics_of(folded)) and (FIRST_PERSON.search(folded) is not None or _HAN.search(folded) is not None)
+    return bool(topics_of(folded)) and (FIRST_PERSON.search(folded) is not None or has_han(folded))
 
 
 def _made(text: str) -> ClaimText:

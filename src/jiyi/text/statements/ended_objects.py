@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.change_words import is_exception, is_wish
 from jiyi.text.statements.clauses import clauses_of
 from jiyi.text.statements.content_words import content_words
 
 __all__ = ["EndedObject", "ended_objects", "ends_only", "pieces_with", "without_given_up"]
 
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _LIGHT: Final = r"(?:(?:going to|doing|playing|taking|using|eating|drinking|the|my|our|all|that|those|up) )*"
 _WHAT: Final = r"(?P<what>[A-Za-z][\w'&-]*(?: [A-Za-z][\w'&-]*){0,3})"
 _ENDED_EN: Final = (
@@ -152,7 +152,7 @@ class EndedObject:
         """Whether a text has the name of the thing."""
         folded = fold(text)
         known = content_words(text)
-        return any(word in known or (_HAN.search(word) is not None and word in folded) for word in self.words)
+        return any(word in known or (has_han(word) and word in folded) for word in self.words)
 
 
 def ended_objects(message: str) -> list[EndedObject]:
@@ -167,7 +167,7 @@ def without_given_up(message: str) -> str:
 
 def _ended_in(clause: str) -> EndedObject | None:
     folded = fold(clause)
-    han = _HAN.search(folded) is not None
+    han = has_han(folded)
     if (
         is_exception(folded)
         or is_wish(folded)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.phrase import Phrase
 from jiyi.text.statements.phrase_words import COMMENT
 from jiyi.text.statements.phrases_en import predicate_en, read_en
@@ -14,7 +15,6 @@ from jiyi.text.statements.phrases_zh import read_zh
 
 __all__ = ["begins_after_and", "each_with_group", "each_with_heading", "names_another_subject", "only_names_somebody"]
 
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 # "… and the hotel is the Ibis", "… and Ben started nursery"; those with I, we, my and our are told by the words alone.
 _AND: Final = re.compile(
     r"(?<=[\w).'’])\s+(?=(?:and|but|while|whereas) (?:(?:the|his|her|their|its|one|mum|dad|nan|gran|grandad)\b"
@@ -171,4 +171,4 @@ def _is_person(phrase: Phrase) -> bool:
 
 
 def _read(clause: str) -> Phrase | None:
-    return read_zh(clause) if _HAN.search(clause) else read_en(clause)
+    return read_zh(clause) if has_han(clause) else read_en(clause)

@@ -9,13 +9,13 @@ import re
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.phrases_en import predicate_en, read_en
 from jiyi.text.statements.subjects import names_in, relations_in, starts_with_subject
 from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["omitted_subject", "predicate_breaks", "tells_of_speaker"]
 
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _PRESENT: Final = (
     "live|work|play|drive|study|teach|make|support|keep|do|have|run|sing|volunteer|coach|cycle|own|speak|eat|drink|love"
     "|hate|like|prefer|take|wear|want|manage|lead|sleep|go|collect|train|write|read|paint|cook|bake|knit|swim|climb|ride"
@@ -69,7 +69,7 @@ _BEING: Final = re.compile(r"^(?:i'm|im|i am|we're|we are)\b")
 
 def predicate_breaks(sentence: str) -> list[int]:
     """The places where one more predicate of the same subject begins after "and"."""
-    if _HAN.search(sentence):
+    if has_han(sentence):
         return []
     found: list[int] = []
     for match in _AND.finditer(sentence):
@@ -84,7 +84,7 @@ def predicate_breaks(sentence: str) -> list[int]:
 def tells_of_speaker(clause: str, before: str) -> bool:
     """Whether a clause tells one more lasting thing of the speaker, in a sentence that is no story."""
     folded = fold(clause.strip(" ,，；;、"))
-    if _HAN.search(folded):
+    if has_han(folded):
         bare = re.sub(r"^(?:我们?|咱们?)", "", folded)
         return bare != folded and _is_told_zh(bare, "我", before, speaker=True)
     return _EXPLICIT.search(folded) is not None and not any(map(_STORY_EN.search, (folded, fold(before))))
@@ -100,7 +100,7 @@ def omitted_subject(clause: str, lead: str, before: str) -> str:
     speaker = _SPEAKER.match(lead.lower()) is not None
     if not lead:
         return ""
-    if _HAN.search(bare):
+    if has_han(bare):
         return lead if _is_told_zh(bare, lead, before, speaker=speaker) else ""
     said = fold(before.strip(" ,;"))
     told = predicate_en(said) is not None or read_en(before.strip(" ,;")) is not None or _BASE.search(said)
