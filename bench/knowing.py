@@ -343,11 +343,9 @@ def left_out(results: Results, power: float) -> Iterator[str]:
 
 def embedder_for(folder: Path) -> RememberingEmbedder:
     """The bundled embedder, with a map of questions that has not learned from the sets of this folder."""
-    bundled = BundledEmbedder()
-    embedder = RememberingEmbedder(bundled)
-    if without := LEARNED.get(folder.resolve()):
-        bundled._question_map = fitted(embedder, without).astype(np.float32)  # noqa: SLF001
-    return embedder
+    without = LEARNED.get(folder.resolve())
+    question_map = None if without is None else fitted(without).astype(np.float32)
+    return RememberingEmbedder(BundledEmbedder(question_map))
 
 
 def measure(*, held_out: bool = False, folder: Path = SETS) -> dict[str, dict[str, Found]]:

@@ -2,7 +2,7 @@
 
     python -m bench.make_question_kind --out question_kind.npy
 
-A logistic regression with a penalty on the adapted vectors of the questions in bench/sets/questions: en and zh are
+A logistic regression with a penalty on the full vectors of the questions in bench/sets/questions: en and zh are
 about the asker and people around, general.en and general.zh ask what anybody can look up. They belong to no set that
 recall is measured on. The last number is the constant.
 """
@@ -22,7 +22,7 @@ PENALTY = 1.0
 
 def _vectors(embedder: BundledEmbedder, *names: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     texts = [line for name in names for line in (QUESTIONS / name).read_text("utf-8").splitlines()]
-    return np.asarray([embedder.as_question(vector) for vector in embedder.embed(texts)], dtype=np.float64)
+    return np.asarray(embedder.full_vectors(texts), dtype=np.float64)
 
 
 def main() -> None:

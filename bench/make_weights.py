@@ -60,7 +60,7 @@ from jiyi.ports import Embedder
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.text import Analyzer, fold
 from jiyi.text.statements.change_words import ends, ends_life, ends_love, is_temporary, without_unchanged
-from jiyi.text.statements.claims import clauses_of, pieces_of, split_claims
+from jiyi.text.statements.claims import clauses_of, only_asks, pieces_of, split_claims
 from jiyi.text.statements.statement_features import asks
 from jiyi.text.statements.subject_phrases import compared_subjects
 from jiyi.text.statements.subjects import subject_of
@@ -74,6 +74,8 @@ _DISTRACTORS = 10
 _DISTRACTORS_OF_LINES = 6
 # A step with facts of other people in between counts less: there are many of them.
 _WEIGHT_OF_DISTRACTED = 0.25
+# What writers made of conversations is nearer to what is said than single pairs and lines are.
+_WEIGHT_OF_SEQUENCE = 3.0
 # What is said beside a fact is more tempting in the lines of attributes than it is among ordinary messages.
 _WEIGHT_OF_LINE = 0.5
 _WEIGHT_OF_BESIDE = 0.15
@@ -257,10 +259,10 @@ class Examples:
     steps: list[Step]
     pieces: list[Group]
     along: list[Example]
-    vectors: NDArray[np.float32]
-    """Of all texts that a step compares."""
-    lines: list[tuple[AttributeLine, tuple[int, ...]]]
-    """Lines with an attribute, and the rows of what is about it."""
+    attributes: NDArray[np.float32]
+    """The weights of the attributes: they are learned from lines that no writer of a set has written."""
+    matches: list[list[AttributeMatch]]
+    """Of each step how likely the older claims are about the same attribute as its message."""
 
 
 def examples(writers: Sequence[str], vectors: Vectors) -> Examples:
@@ -282,14 +284,15 @@ def examples(writers: Sequence[str], vectors: Vectors) -> Examples:
     pieces, along = _pieces([said for said in known if said.line is None], vectors)
     steps = _steps(known, vectors)
     lines = [(line, tuple(map(vectors.number, texts_about(line)))) for line in attribute_lines()]
+    found = vectors.matrix()
     return Examples(
         _worth(rounds, plain, [said for said in known if said.line is None], vectors),
         _domains(rounds, plain, vectors),
         steps,
         pieces,
         along,
-        vectors.matrix(),
-        lines,
+        fit_attributes(found, lines),
+        matches_of(found, lines, [(step.said, step.known, step.line) for step in steps]),
     )
 
 
@@ -311,12 +314,10 @@ def train(found: Examples, without: str = "", unseen: frozenset[str] = frozenset
     wanted = np.array([[float(each.right == name) for name in names] for each in domains])
     of_domains = _fit_classes(_rows(domains), wanted, _PENALTY["domains"])
     result["domains"] = {name: _told(of_domains[:, place]) for place, name in enumerate(names)}
-    steps = [each for each in found.steps if seen(each)]
-    lines = [each for each in found.lines if each[0].writer != without]
     result["single"] = list(map(float, attributes().values()))
-    result["attributes"] = fit_attributes(found.vectors, lines)
-    matches = matches_of(found.vectors, lines, [(step.said, step.known, step.line) for step in steps])
-    result["change"], result["replaces"] = _replacement(steps, matches)
+    result["attributes"] = found.attributes
+    learned = [(step, match) for step, match in zip(found.steps, found.matches, strict=True) if seen(step)]
+    result["change"], result["replaces"] = _replacement([step for step, _ in learned], [match for _, match in learned])
     result["piece"] = _told(np.append(_choose([(g.rows, g.right) for g in found.pieces if seen(g)]), 0.0))
     along = [each for each in found.along if seen(each)]
     result["along"] = _told(_fit(_rows(along), np.array([float(e.right) for e in along]), _PENALTY["along"]))
@@ -398,7 +399,10 @@ def _domains(
 def _steps(known: Sequence[Said], vectors: Vectors) -> list[Step]:
     """Every message that follows others, with the claims of those, alone and among claims of other people."""
     reader = Reader(vectors)
-    claims = {m: [claim.text for claim in split_claims(m)] for s in known for m in s.messages}
+    # What is only asked is never kept, and so never compared.
+    claims = {
+        m: [claim.text for claim in split_claims(m) if not only_asks(claim.text)] for s in known for m in s.messages
+    }
     pool: dict[tuple[str, str], list[str]] = {}
     for each in known:
         others = pool.setdefault((each.writer if each.line else "", each.language), [])
@@ -430,6 +434,8 @@ def _steps(known: Sequence[Said], vectors: Vectors) -> list[Step]:
                 if not pairs or bool(gone) != any(right for _, _, right in pairs):
                     continue
                 weight = _WEIGHT_OF_DISTRACTED if distractors else 1.0
+                if each.writer and each.line is None:
+                    weight *= _WEIGHT_OF_SEQUENCE
                 if each.line is not None:
                     weight *= _WEIGHT_OF_LINE if gone else _WEIGHT_OF_BESIDE
                 told = message_evidence(message.folded)

@@ -43,14 +43,22 @@ class Checkout:
         found = sorted(path.stem.removeprefix("bench_") for path in (self.root / "bench").glob("bench_*.py"))
         return [name for name in found if not only or name in only]
 
-    def run(self, program: str, work: Path | None) -> None:
-        """Run the quick form of a program and read its table."""
+    @property
+    def _python(self) -> str:
         # Resolving the symbolic link would leave the virtual environment.
         interpreter = self.root / ".venv" / "bin" / "python"
-        python = str(interpreter if interpreter.exists() else sys.executable)
+        return str(interpreter if interpreter.exists() else sys.executable)
+
+    def compile(self) -> None:
+        """Write the bytecode, as installing does: where it is missing or outdated, every start compiles the module."""
+        sources = [str(self.root / "src"), str(self.root / "bench")]
+        subprocess.run([self._python, "-m", "compileall", "-q", *sources], check=True)
+
+    def run(self, program: str, work: Path | None) -> None:
+        """Run the quick form of a program and read its table."""
         paths = os.pathsep.join([str(self.root / "src"), str(self.root)])
         with tempfile.TemporaryDirectory(prefix="jiyi-quick-") as folder:
-            command = [python, "-m", f"bench.bench_{program}", "--quick", "--results", folder]
+            command = [self._python, "-m", f"bench.bench_{program}", "--quick", "--results", folder]
             done = subprocess.run(
                 [*command, *(["--work", str(work)] if work is not None else [])],
                 cwd=self.root,
@@ -68,6 +76,8 @@ class Checkout:
 
 def run_in_turn(checkouts: Sequence[Checkout], *, rounds: int, only: Sequence[str] = (), work: Path | None) -> None:
     """Run every program of every checkout `rounds` times, the checkouts in turn."""
+    for checkout in checkouts:
+        checkout.compile()
     programs = sorted({program for checkout in checkouts for program in checkout.programs(only)})
     for program in programs:
         having = [checkout for checkout in checkouts if program in checkout.programs(only)]

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,7 +33,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from bench.support.question_sets import Asked, Document, Scope, load
-from jiyi.ports import AdaptsQuestions, Embedder, JudgesQuestions, ModelIdentity
+from jiyi.ports import Embedder, EmbedsQuestions, JudgesQuestions, ModelIdentity
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.sync import AgentMemory
 from jiyi.text import Analyzer, split_chunks
@@ -52,20 +52,25 @@ class RememberingEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._known: dict[str, Any] = {}
+        self._known: dict[tuple[str, str], Any] = {}
         self.identity: ModelIdentity = embedder.identity
 
-    def as_question(self, vector: Any) -> Any:
-        return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
-
-    def how_personal(self, vector: Any) -> float:
-        return self._embedder.how_personal(vector) if isinstance(self._embedder, JudgesQuestions) else 0.0
+    def how_personal(self, text: str) -> float:
+        return self._embedder.how_personal(text) if isinstance(self._embedder, JudgesQuestions) else 0.0
 
     def embed(self, texts: Sequence[str]) -> Any:
-        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
+        return self._remembered(texts, "", self._embedder.embed)
+
+    def embed_questions(self, texts: Sequence[str]) -> Any:
+        if not isinstance(self._embedder, EmbedsQuestions):
+            return self.embed(texts)
+        return self._remembered(texts, "question", self._embedder.embed_questions)
+
+    def _remembered(self, texts: Sequence[str], kind: str, embed: Callable[[Sequence[str]], Any]) -> Any:
+        missing = list(dict.fromkeys(text for text in texts if (kind, text) not in self._known))
         if missing:
-            self._known.update(zip(missing, self._embedder.embed(missing), strict=True))
-        return np.asarray([self._known[text] for text in texts])
+            self._known.update(zip([(kind, text) for text in missing], embed(missing), strict=True))
+        return np.asarray([self._known[kind, text] for text in texts])
 
 
 class Baselines:

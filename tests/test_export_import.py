@@ -135,6 +135,38 @@ def test_importing_twice_is_importing_once(open_memory: OpenMemory, tmp_path: Pa
     assert source.import_jsonl(tmp_path / "export.jsonl") == ImportCounts(unchanged=lines - 1)
 
 
+@pytest.mark.parametrize("update", [False, True])
+def test_an_import_tells_what_stays_erased(memory: AgentMemory, tmp_path: Path, update: bool) -> None:
+    memory.store("bike", "a blue bicycle", scope="bob")
+    memory.store("bike", "a red bicycle", scope="bob")
+    memory.store("tea", "green tea", scope="ann")
+    memory.save_conversation_history("talk", [{"role": "user", "content": "hello"}], scope="bob")
+    memory.export_jsonl(tmp_path / "all.jsonl")
+    memory.forget_scope("bob")
+    memory.forget("tea", scope="ann", erase=True)
+    counts = memory.import_jsonl(tmp_path / "all.jsonl", update=update)
+    # Two states of the bicycle, the tea, and the message with its entry.
+    assert (counts.entries, counts.messages, counts.erased) == (0, 0, 5)
+    assert memory.list(scope="bob") == memory.list(scope="ann") == []
+
+
+def test_after_a_file_that_was_cut_off_the_whole_one_brings_the_rest(open_memory: OpenMemory, tmp_path: Path) -> None:
+    source, target = open_memory("source"), open_memory("target")
+    for number in range(9):
+        source.store(f"k{number}", f"content number {number}")
+    source.export_jsonl(tmp_path / "whole.jsonl")
+    lines = (tmp_path / "whole.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    # In the middle of the entries: their histories stand before them.
+    (tmp_path / "cut.jsonl").write_text("".join(lines[:14]) + lines[14][:20], encoding="utf-8")
+    counts = target.import_jsonl(tmp_path / "cut.jsonl", skip_bad_rows=True)
+    assert 0 < counts.entries < counts.versions == 9
+    assert target.import_jsonl(tmp_path / "whole.jsonl").entries == 9 - counts.entries
+    assert {entry.content for entry in target.list(limit=20)} == {entry.content for entry in source.list(limit=20)}
+    target.drain()
+    assert all(report.sound for report in target.verify())
+    assert len(target.recall("content number", limit=20)) == 9
+
+
 def test_one_scope_can_be_exported_alone(open_memory: OpenMemory) -> None:
     source, target = open_memory("source"), open_memory("target")
     fill(source)

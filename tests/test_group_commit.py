@@ -294,6 +294,29 @@ def test_items_that_are_written_by_one_call_are_answered_as_if_each_were_alone(
             assert items.calls == [names]
 
 
+def test_an_unforeseen_error_of_items_written_together_leaves_nobody_waiting(database: SqliteDatabase) -> None:
+    def write(names: list[str]) -> list[str]:
+        if len(names) > 1:
+            raise MemoryError("too many at once")
+        return [inserted(database, name)() for name in names]
+
+    gate = Gate(database)
+    writer = GroupWriter(gate, lambda: None)
+
+    async def story() -> list[Any]:
+        items = [writer.run_item(write, name) for name in ("test 1", "test 2")]
+        waiting = asyncio.gather(*items, writer.run(inserted(database, "test 3")), return_exceptions=True)
+        gate.open.set()
+        async with asyncio.timeout(30):
+            return list(await waiting)
+
+    try:
+        assert asyncio.run(story()) == ["test 1", "test 2", "test 3"]
+    finally:
+        writer.close()
+    assert kept(database.path) == ["test 1", "test 2", "test 3"]
+
+
 def test_callers_of_two_event_loops_share_a_writer(database: SqliteDatabase) -> None:
     writer = GroupWriter(database.group, lambda: None)
     answers: list[str] = []

@@ -86,6 +86,64 @@ def test_a_line_of_a_foreign_change_log_removes_nothing(
     assert memory.get("secret", scope="bob") == entry
 
 
+def _message(message_id: str, scope: str, session_id: str = "s", said: str = "hello") -> dict[str, Any]:
+    return {
+        "kind": "message",
+        "scope": scope,
+        "session_id": session_id,
+        "position": 0,
+        "message_id": message_id,
+        "role": "user",
+        "content": json.dumps({"role": "user", "content": said}),
+        "created_at": "2020-01-01T00:00:00.000000Z",
+        "replaced_at": None,
+    }
+
+
+@pytest.mark.parametrize("owner", ["bob", "public"])
+@pytest.mark.parametrize("update", [False, True])
+def test_a_message_does_not_take_the_id_of_an_entry_of_another_scope(
+    open_memory: OpenMemory, tmp_path: Path, owner: str, update: bool
+) -> None:
+    memory = open_memory()
+    entry = memory.store("rule", "never to be removed by eve", scope=owner)
+    memory.save_conversation_history("s", [{"role": "user", "content": "newer than the file"}], scope="eve")
+    before = contents_of(memory)
+    for session_id in ("s", "new"):
+        file = written(tmp_path, [_message(entry.id, "eve", session_id)])
+        with pytest.raises(ImportFormatError, match=r"line 2: .*another scope"):
+            memory.import_jsonl(file, scope="eve", update=update)
+        assert len(memory.import_jsonl(file, scope="eve", update=update, skip_bad_rows=True).refused) == 1
+    assert contents_of(memory) == before
+    assert memory.get("rule", scope=owner) == entry
+
+
+REMOVALS: dict[str, Callable[[AgentMemory], object]] = {
+    "forgets the session": lambda memory: memory.forget_session("s", scope="eve"),
+    "replaces the session": lambda memory: memory.save_conversation_history(
+        "s", [{"role": "user", "content": "other"}], scope="eve"
+    ),
+    "asks not to keep it": lambda memory: memory.chat("s", scope="eve").put(
+        {"role": "user", "content": "Please don't remember that."}
+    ),
+    "is erased": lambda memory: memory.forget_scope("eve"),
+}
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_a_message_with_the_id_of_an_entry_that_came_later_removes_nothing_of_its_owner(
+    open_memory: OpenMemory, tmp_path: Path, removal: str
+) -> None:
+    source, memory = open_memory("source"), open_memory("here")
+    entry = source.store("secret", "of bob", scope="bob")
+    source.store("secret", "still of bob", scope="bob")
+    memory.import_jsonl(written(tmp_path, [_message(entry.id, "eve", said="the door code is 4711")]), scope="eve")
+    memory.import_jsonl(_export(source, tmp_path), scope="bob")
+    REMOVALS[removal](memory)
+    assert present(memory.get("secret", scope="bob")).content == "still of bob"
+    assert present(memory.history("secret", scope="bob")[0].entry).content == "of bob"
+
+
 def test_what_is_there_stays_as_it_is_without_update(open_memory: OpenMemory, tmp_path: Path) -> None:
     here, there = open_memory("here"), open_memory("there")
     here.store("city", "lives in Turin")

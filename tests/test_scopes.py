@@ -5,8 +5,11 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from jiyi.errors import ConfigError, InvalidScopeError
 from jiyi.sync import AgentMemory
-from tests.support import QUICK, contents_of
+from tests.support import QUICK, contents_of, rows_of
 
 OpenMemory = Callable[..., AgentMemory]
 CANARY = "canary7f3e"
@@ -215,3 +218,28 @@ def test_an_entry_is_found_by_the_beginning_of_its_id_in_visible_scopes_only(mem
     own = memory.store("pet", "Mochi", scope="alice")
     assert [entry.id for entry in memory.entries_by_id(own.id[:13], scope="alice")] == [own.id]
     assert memory.entries_by_id(own.id, scope="bob") == []
+
+
+def test_nobody_has_the_name_under_which_the_log_keeps_what_is_left_of_erased_scopes(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    memory = open_memory("here")
+    entry = memory.store("k", "of bob", scope="bob")
+    memory.forget_scope("bob")
+    for call in (
+        lambda: memory.changes(scopes="erased"),
+        lambda: memory.history(id=entry.id, scope="erased"),
+        lambda: memory.export_jsonl(tmp_path / "erased.jsonl", scope="erased"),
+        lambda: memory.store("k", "x", scope="erased"),
+        lambda: memory.longterm.conflicts("erased"),
+        lambda: memory.runtime.remember("fact", "x", memory_scope="erased"),
+        lambda: memory.agent("s", user="erased").begin("hello"),
+        lambda: open_memory("other", scope="erased"),
+    ):
+        with pytest.raises((InvalidScopeError, ConfigError), match="erased scopes"):
+            call()
+    memory.export_jsonl(tmp_path / "all.jsonl")
+    copy = open_memory("copy")
+    assert copy.import_jsonl(tmp_path / "all.jsonl").versions == 2
+    copy.export_jsonl(tmp_path / "again.jsonl")
+    assert rows_of(tmp_path / "again.jsonl")[1:] == rows_of(tmp_path / "all.jsonl")[1:]

@@ -3,7 +3,8 @@
 JiyiError
 ├── InvalidInputError (also a ValueError)   an argument is wrong; nothing was changed
 │   ├── InvalidScopeError                   a scope is empty or malformed; it is never guessed
-│   └── VersionConflictError                an entry has another version than the one that was meant
+│   ├── VersionConflictError                an entry has another version than the one that was meant
+│   └── RequestReusedError                  the id of a request was used for another one before
 ├── ConfigError                             memory.yaml, the environment or an option is wrong
 ├── MissingDependencyError                  an optional package is not installed; says which to install
 ├── RuntimeUnavailableError                 the memory runtime that was asked for cannot start; nothing replaces it
@@ -64,6 +65,7 @@ __all__ = [
     "ModelUnavailableError",
     "NoteConflictError",
     "NotesError",
+    "RequestReusedError",
     "ResourceLimitError",
     "RuntimeUnavailableError",
     "SimpleModeError",
@@ -91,6 +93,10 @@ class InvalidScopeError(InvalidInputError):
 
 class VersionConflictError(InvalidInputError):
     """An entry was changed meanwhile: it has another version than `if_version` says. Nothing was overwritten."""
+
+
+class RequestReusedError(InvalidInputError):
+    """The id of a request was used before, for something else. Nothing was done: give every request its own."""
 
 
 class ConfigError(JiyiError):

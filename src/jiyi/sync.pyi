@@ -1234,7 +1234,7 @@ class Agent:
 
         `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
         turn goes on where it stood, and `turn.reply` is set if it was answered. `turn.broken_off` says why that reply
-        is only a part of one.
+        is only a part of one. The same `request_id` for another message is a `RequestReusedError`.
         """
 
     def resume(self) -> Turn | None:

@@ -3,6 +3,8 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from jiyi.sync import AgentMemory
 from tests.notes.test_groups import CANARY, QUESTIONS, WORDS, questions
 from tests.support import QUICK
@@ -100,3 +102,44 @@ def test_what_one_member_says_of_themselves_replaces_nothing_of_another(memory: 
     assert (replaced.entry.source.name, replaced.entry.content) == ("anna", "我住在苏州")
     shown = memory.longterm.get_memory_context_for_prompt("group:family", "Who is allergic to milk?")
     assert "said by: bob] I am allergic to milk" in shown
+
+
+def _told(memory: AgentMemory, *said: tuple[str, str]) -> tuple[list[str], list[str]]:
+    """The current facts of a group, and those that were replaced or may be outdated."""
+    for number, (who, text) in enumerate(said):
+        memory.agent(f"s{number}", user="group:team", kind="group").begin(text, name=who).finish("OK.")
+        memory.run_jobs()
+    facts = [entry.content for entry in memory.list(scope="group:team", memory_types="fact")]
+    older = [each.entry.content for each in memory.longterm.superseded("group:team")]
+    older += [each.older.content for each in memory.longterm.conflicts("group:team")]
+    return facts, older
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The release is on Friday.", "Release moved to Monday, QA needs more time."),
+        ("We go to Grandma's on Saturday at 3.", "No, Grandma is away, we go on Sunday at 3."),
+        ("发布定在周五。", "发布改到下周一了。"),
+    ],
+)
+def test_what_belongs_to_a_group_is_changed_by_any_member(tmp_path: Path, first: str, second: str) -> None:
+    with AgentMemory.open(tmp_path, background_jobs=False) as memory:
+        _, older = _told(memory, ("anna", first), ("bob", second))
+        assert older == [first]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I live in Leeds.", "I moved to York."),
+        ("我住在上海。", "我搬到杭州了。"),
+        ("My flight is on Friday.", "My flight moved to Monday."),
+        ("I'm allergic to nuts.", "I'm not allergic to nuts any more."),
+    ],
+)
+def test_what_somebody_says_of_themselves_is_changed_by_nobody_else(tmp_path: Path, first: str, second: str) -> None:
+    with AgentMemory.open(tmp_path, background_jobs=False) as memory:
+        facts, older = _told(memory, ("anna", first), ("bob", second))
+        assert first in facts
+        assert older == []

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from jiyi.longterm.profile import in_order
 from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory, Turn
 from tests.support import present
@@ -28,6 +29,7 @@ def of_profile(turn: Turn) -> list[str]:
     ("facts", "request_text", "needed"),
     [
         (["I'm coeliac, so no gluten for me", "Priya is vegetarian"], "Plan a dinner, mind our diets", "coeliac"),
+        (["When you give me prices always do it in pounds, and no bullet points"], "Explain tides", "no bullet points"),
         (["Please keep your answers short"], "Explain how rainbows form", "answers short"),
         (["Never commit directly to main"], "write the code and hand it in", "Never commit"),
         (["我现在戒糖", "我住在长宁区"], "给我推荐一个蛋糕", "戒糖"),
@@ -70,7 +72,7 @@ def test_the_profile_is_filled_in_order_until_its_share_is_used(open_memory: Ope
     keep(memory, "I live in Leeds", "I'm allergic to penicillin", "My flight is on 3 May", "I drive a Transit van")
     turn = memory.agent("s").begin("hello")
     shown = of_profile(turn)
-    assert shown[:3] == ["I'm allergic to penicillin", "I live in Leeds", "Never use emojis in your answers"]
+    assert shown[:3] == ["Never use emojis in your answers", "I'm allergic to penicillin", "I live in Leeds"]
     assert 3 <= len(shown) < 7
     part = next(part for part in turn.budget.parts if part.name == "profile")
     assert part.tokens <= part.limit == 165
@@ -182,8 +184,39 @@ def test_the_users_own_health_leaves_room_for_identity_and_instructions(open_mem
     )
     keep(memory, *(f"I'm allergic to {drug}" for drug in drugs))
     shown = of_profile(memory.agent("s").begin("hello"))
-    assert shown[0].startswith("I'm allergic")
+    assert shown[1].startswith("I'm allergic")
     assert {"I live in Leeds", "Never use emojis in your answers", "Clara doesn't eat fish."} <= set(shown)
+
+
+@pytest.mark.parametrize(
+    ("told", "others"),
+    [
+        (
+            ["以后回答我都短一点，别超过三句话，也别用表情符号。", "我叫林晓雯，在深圳当产品经理。"],
+            [f"{name}生日是{n}月8号，想送个礼物，预算800左右，别告诉他" for n, name in enumerate(("陈默", "老王"), 3)]
+            + [f"我对{what}过敏，吃了会肿" for what in ("芒果", "海鲜", "花生", "牛奶", "鸡蛋")],
+        ),
+        (
+            ["Please always write in British English, no bullet points.", "I'm Emma Whitfield, 34, an illustrator."],
+            [f"Never tell {name} about the surprise on {n} May" for n, name in enumerate(("Tom", "Kate", "Jo"), 3)]
+            + [f"I'm allergic to {drug}, it gives me hives" for drug in ("penicillin", "latex", "soy", "eggs")],
+        ),
+    ],
+)
+def test_how_to_answer_and_the_users_name_are_in_every_prompt(
+    open_memory: OpenMemory, told: list[str], others: list[str]
+) -> None:
+    memory = open_memory(profile_tokens=250)
+    keep(memory, *told, *others)
+    prompt = system(memory.agent("s").begin("hello" if told[0].isascii() else "你好"))
+    for text in ("别超过三句话", "林晓雯") if "林" in told[1] else ("British English", "Emma Whitfield"):
+        assert text in prompt
+
+
+def test_what_goes_on_about_an_allergy_counts_as_one(memory: AgentMemory) -> None:
+    keep(memory, "Rory isn't allergic to kiwi after all, the allergist tested him. It's cashews!")
+    [fact] = [entry for entry in memory.list(memory_types="fact") if "cashews" in entry.content]
+    assert present(fact.source.claim).attribute == "allergy"
 
 
 def test_whom_a_fact_is_about_stays_visible(memory: AgentMemory) -> None:
@@ -236,3 +269,13 @@ def test_an_earlier_request_is_no_passage_unless_it_is_asked_for(memory: AgentMe
     assert shown == ["The dinner with Priya is at the Ivy"]
     again = memory.agent("t").begin("Which quiet dinner with Priya did I ask you to plan?")
     assert "Plan a quiet dinner with Priya" in [one.content for one in again.memories]
+
+
+def test_what_is_left_of_the_profile_goes_to_what_is_nearest_to_the_question(memory: AgentMemory) -> None:
+    keep(memory, "I drive a Transit van", "I play the cello", "I'm allergic to penicillin", "I collect stamps")
+    facts = memory.list(memory_types="fact")
+    near = {fact.id: place for place, fact in enumerate(sorted(facts, key=lambda fact: fact.content))}
+    ordered = [fact.content for fact in in_order(facts, lambda fact: near[fact.id])]
+    assert ordered == ["I'm allergic to penicillin", "I collect stamps", "I drive a Transit van", "I play the cello"]
+    newest_first = ["I'm allergic to penicillin", "I collect stamps", "I play the cello", "I drive a Transit van"]
+    assert [fact.content for fact in in_order(facts)] == newest_first

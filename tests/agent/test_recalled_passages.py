@@ -1,8 +1,11 @@
 """What a turn recalls: not its own question, and no reflection that repeats or is outdated."""
 
+from dataclasses import replace
+
 import pytest
 
-from jiyi.agent.prompt import _whole_messages
+from jiyi.agent.outdated_passages import _may_change, _tells_change
+from jiyi.agent.prompt import _source, _whole_messages
 from jiyi.model.entry import MemoryEntry
 from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request
@@ -97,6 +100,20 @@ def test_a_reply_does_not_stand_in_the_place_of_what_the_user_said(memory: Agent
     assert _whole_messages([fact, reply]) == [fact, reply]
 
 
+def test_a_fact_of_an_imported_conversation_is_what_the_user_said(memory: AgentMemory) -> None:
+    memory.agent("before").begin("I'm allergic to cashews.").finish("Cashews are nuts, so avoid nuts.")
+    memory.run_jobs()
+    fact, said, reply = (
+        replace(entry, source=replace(entry.source, trust="import", role=entry.role))
+        for entry in (
+            *memory.list(memory_types="fact"),
+            *sorted(memory.list(memory_types="message"), key=lambda entry: entry.position or 0),
+        )
+    )
+    assert _whole_messages([fact, reply, said]) == [said, reply]
+    assert _source(fact) == "user, imported, session before"
+
+
 @pytest.mark.parametrize(
     ("said", "then", "question"),
     [
@@ -123,3 +140,64 @@ def test_what_was_said_next_and_forgotten_is_not_shown(memory: AgentMemory) -> N
     entry = next(entry for entry in memory.list(memory_types="message") if "Scrap" in entry.content)
     memory.forget(id=entry.id)
     assert "Scrap that" not in memory.agent("s").begin("When is the dentist?").messages[0].text
+
+
+def _marked(memory: AgentMemory, said: list[str], question: str) -> dict[str, bool]:
+    """The lines of recalled passages, and whether each has a mark."""
+    for number, text in enumerate(said):
+        memory.agent(f"before {number}").begin(text).finish("好的。")
+        memory.run_jobs()
+    lines = present(memory.agent("s").begin(question).messages[0].text).partition("recalled-")[2].splitlines()
+    marks = ("可能已过时", "后来已更正", "may be outdated", "corrected later")
+    return {line: any(mark in line for mark in marks) for line in lines if line.startswith("- ")}
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "older"),
+    [
+        (
+            [
+                "我妈血压高，她下个月要来深圳住一阵子。",
+                "忘了说，妈妈到了，住我们书房。",
+                "我妈回老家了，她说住不惯高楼。",
+            ],
+            "我妈现在住哪？",
+            "住我们书房",
+        ),
+        (
+            ["五一想带许诺去南京，红山动物园", "五一志强要出车，南京挪到5月16号那个周末吧"],
+            "南京定在什么时候去",
+            "红山动物园",
+        ),
+    ],
+)
+def test_a_passage_that_something_later_has_changed_is_marked(
+    memory: AgentMemory, said: list[str], question: str, older: str
+) -> None:
+    lines = _marked(memory, said, question)
+    assert all(mark for line, mark in lines.items() if f"] {older}" in line or older in line.partition("（")[0])
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "marked"),
+    [
+        ("周三在湖东小学上书法课", "湖东小学的书法课改到周五了", True),
+        (
+            "Running a sock class on Tuesday evenings at the shop",
+            "The sock class at the shop has moved to Wednesdays",
+            True,
+        ),
+        ("Dennis has his date for the new knee", "Dennis has moved his trains", False),
+        ("Dennis plays the cello in the town orchestra", "The town orchestra plays cello pieces on Sunday", False),
+        ("I've got one girl working for me, Tilly", "Sold the old Berlingo to a lad from Todmorden", False),
+    ],
+)
+def test_only_what_tells_of_a_change_in_the_same_thing_marks_an_older_message(
+    memory: AgentMemory, *, older: str, newer: str, marked: bool
+) -> None:
+    for number, text in enumerate((older, newer)):
+        memory.chat(f"s{number}").put({"role": "user", "content": text})
+    [first] = [hit for hit in memory.list(memory_types="message") if hit.content == older]
+    [second] = [hit for hit in memory.list(memory_types="message") if hit.content == newer]
+    assert (_tells_change(second) and _may_change(second, first, 2)) == marked
+    assert not _may_change(first, second, 2)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jiyi import AgentMemory as AsyncMemory
-from jiyi.errors import InvalidInputError
+from jiyi.errors import InvalidInputError, RequestReusedError
 from jiyi.sync import AgentMemory
 from jiyi.tools import Tool
 from tests.agent.conftest import Talk
@@ -37,6 +37,18 @@ def test_a_message_that_is_delivered_twice_at_the_same_time_is_stored_once(tmp_p
     ids, texts = asyncio.run(run())
     assert len(ids) == 1
     assert texts == ["hello"]
+
+
+def test_a_request_id_that_was_used_for_another_message_is_refused_and_nothing_is_lost(memory: AgentMemory) -> None:
+    memory.agent("s").begin("My name is Anna", request_id="m-1").finish("hi")
+    for agent in (memory.agent("s"), memory.agent("s")):
+        with pytest.raises(RequestReusedError, match="m-1"):
+            agent.begin("I moved to Leeds", request_id="m-1")
+    memory.agent("s").reset()
+    with pytest.raises(RequestReusedError, match="m-1"):
+        memory.agent("s").begin("I moved to Leeds", request_id="m-1")
+    assert memory.agent("s").begin("My name is Anna", request_id="m-1").reply == "hi"
+    assert memory.agent("other").begin("I moved to Leeds", request_id="m-1").reply is None
 
 
 @pytest.mark.parametrize("odd", ["a\0b", "\ud800", "消息 1", "x" * 200])

@@ -120,6 +120,7 @@ def test_every_error_of_the_tree_has_its_code() -> None:
         errors.InvalidInputError: Code.BAD_INPUT,
         errors.InvalidScopeError: Code.BAD_INPUT,
         errors.VersionConflictError: Code.BAD_INPUT,
+        errors.RequestReusedError: Code.BAD_INPUT,
         errors.ConfigError: Code.BAD_INPUT,
         errors.ImportFormatError: Code.BAD_INPUT,
         errors.MissingDependencyError: Code.BAD_INPUT,

@@ -71,3 +71,11 @@ def test_a_scope_is_erased_with_a_receipt_and_not_without_being_confirmed(jiyi: 
     told = jiyi("forget-scope", "main", "--keep-history").out
     assert "memory_records" in told
     assert jiyi("history", "pet").code == 0
+
+
+def test_erasing_a_name_that_was_mistyped_says_that_there_is_nothing_of_it(jiyi: CommandLine) -> None:
+    jiyi("store", "pet", "Mochi", "--scope", "alice")
+    missed = jiyi("forget-scope", "alcie", "--yes")
+    assert (missed.code, "nothing of scope alcie" in missed.out) == (1, True)
+    assert jiyi("forget-scope", "alcie", "--yes", "--json").data["found"] is False
+    assert jiyi("forget-scope", "alice", "--yes", "--json").data["found"] is True

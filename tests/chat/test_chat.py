@@ -419,6 +419,9 @@ def test_a_message_in_the_window_that_cannot_be_read_is_reported(memory: AgentMe
         with pytest.raises(HistoryUnreadableError) as caught:
             ask()
         assert [position for position, _ in caught.value.unreadable] == [1]
+    with pytest.raises(HistoryUnreadableError) as caught:
+        chat.insert_message(0, said(3))
+    assert [position for position, _ in caught.value.readable] == [0, 2]
 
 
 # --- deleting on purpose ------------------------------------------------------------------------------------------

@@ -267,6 +267,8 @@ def test_what_was_said_at_another_time_is_found_by_it(mem0: Memory) -> None:
         (lambda m: m.add("x", user_id="u", memory_type="procedural_memory"), "not supported"),
         (lambda m: m.search("x"), "at least one of: user_id"),
         (lambda m: m.search("x", filters={"user_id": "u", "a": {"near": 1}}), "Unsupported metadata filter"),
+        (lambda m: m.search("x", filters={"user_id": {}}), "the condition on .user_id. is empty"),
+        (lambda m: m.get_all(filters={"run_id": {}}), "the condition on .run_id. is empty"),
         (lambda m: m.search("x", filters={"user_id": "u", "OR": []}), "OR operator"),
         (lambda m: m.search("x", userid="u"), "unknown argument userid"),
         (lambda m: m.get_all(filters={"user_id": "u"}, show_expired=True), "history"),

@@ -310,6 +310,39 @@ def test_a_prompt_that_finds_only_the_older_one_shows_the_newer_one_before_it(op
     assert "outdated" not in room.longterm.get_memory_context_for_prompt("alice", "coffee", top_k_final=1)
 
 
+def test_what_may_be_outdated_stays_so_when_the_newer_one_is_replaced(open_room: OpenMemory) -> None:
+    facts = iter(
+        [
+            [fact("The user drinks coffee")],
+            [fact("The user drinks tea in the morning", corrects=1)],
+            [fact("The user does not drink tea in the morning any more", corrects=1)],
+        ]
+    )
+    room = open_room(llm=model(lambda _: next(facts)))
+    say(room, "I drink coffee", "I drink tea in the morning", "I don't drink tea in the morning any more")
+    assert [each.entry.content for each in room.longterm.superseded("alice")] == ["The user drinks tea in the morning"]
+    (conflict,) = room.longterm.conflicts("alice")
+    assert (conflict.newer.content, conflict.older.content) == (
+        "The user does not drink tea in the morning any more",
+        "The user drinks coffee",
+    )
+
+
+def test_the_newer_side_of_a_conflict_may_be_outdated_when_the_older_one_is_replaced(open_room: OpenMemory) -> None:
+    facts = iter(
+        [
+            [fact("The user drinks coffee")],
+            [fact("The user drinks tea in the morning", corrects=1)],
+            [fact("The user does not drink coffee any more", corrects=1)],
+        ]
+    )
+    room = open_room(llm=model(lambda _: next(facts)))
+    say(room, "I drink coffee", "I drink tea in the morning", "I don't drink coffee any more")
+    assert [each.entry.content for each in room.longterm.superseded("alice")] == ["The user drinks coffee"]
+    (conflict,) = room.longterm.conflicts("alice")
+    assert conflict.older.content == "The user drinks tea in the morning"
+
+
 @pytest.mark.parametrize("keep", ["older", "both"])
 def test_a_conflict_can_be_settled_the_other_way(open_room: OpenMemory, keep: Any) -> None:
     room = uncertain(open_room)

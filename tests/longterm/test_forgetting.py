@@ -197,6 +197,12 @@ def test_health_and_identity_are_not_forgotten_unless_the_settings_say_so(
         *("我换工作了，从思必驰跳到了同程，做产品总监", "我爸前年去世了", "我们的结婚纪念日是11月20号"),
         *("我叫林悦", "我住在长沙", "我老婆叫林一诺", "我吃素", "以后不要在回答里用 emoji"),
         *("老伴儿叫刘芳，退休护士。", "I'm off coffee, it was giving me palpitations."),
+        *(
+            "家里wifi密码是 Tangyuan2023! ，你帮我记一下",
+            "记住，车位是B2-117。",
+            "Remember that the safe code is 4471.",
+        ),
+        *("Please remember: the spare key is under the blue pot.", "The gate code is 5512. Remember it."),
     ],
 )
 def test_who_somebody_is_and_what_they_always_want_stays_in_both_languages(
@@ -210,6 +216,26 @@ def test_who_somebody_is_and_what_they_always_want_stays_in_both_languages(
     [fact] = memory.list(scope="alice", memory_types="fact")
     assert present(memory.longterm.explain("alice", fact.id))["exempt"] in plan.exempt
     assert memory.longterm.cleanup_forgotten_memories("alice") == 0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("We dropped Redis, the job queue is on PostgreSQL now.", "We decided to use Kafka for events."),
+        *("我们决定用 Vue 做前端。", "大家商量好了，登录改用短信验证码。", "Mira owns the billing service now."),
+    ],
+)
+def test_decisions_of_a_group_stay_where_the_settings_say_so(
+    open_room: OpenMemory, clock: FakeClock, said: str
+) -> None:
+    for kinds, forgotten in ((("decision",), 0), ((), 1)):
+        memory = open_room(f"decisions-{forgotten}", forgetting_exempt=kinds)
+        assert memory.longterm.extract_and_store_memories_for_round("alice", "c", said, "")
+    clock.advance(days=400)
+    for kinds, forgotten in ((("decision",), 0), ((), 1)):
+        memory = open_room(f"decisions-{forgotten}", forgetting_exempt=kinds)
+        plan = memory.longterm.cleanup_forgotten_memories("alice", dry_run=True)
+        assert (plan.count, dict(plan.exempt)) == (forgotten, dict.fromkeys(kinds, 1))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.vetoes import forbids
 from jiyi.sync import AgentMemory
 
@@ -17,11 +18,27 @@ OTHER_PERSONS = [
     ("诗远乳糖不耐受。", "诗雨的芒果过敏复查了，医生说已经不过敏了，可以吃。"),
     ("我住在南京", "小李搬到苏州了"),
     ("我在华为上班。", "志强跳槽去了腾讯。"),
+    # Whose it is stands at the beginning, without a name.
+    ("I live in Exeter with my husband", "My in-laws have just moved to Whitby, right by the harbour"),
+    ("I'm 41", "sister turns 38 on Monday, no idea what to get her"),
+    ("My own scan is booked for 9 April.", "Dad's knee operation has been moved to 20 April, so we'll both be limping"),
+    ("My son Otis goes to Elm Park primary.", "We moved his sister Wanda over to Highfield, she was unhappy there."),
+    ("我的医保卡在建行。", "爷爷的退休金改到农行发了，他还不会取。"),
+    ("妈妈跳广场舞。", "我爸把渔具送人了，如今只练书法。"),
+    ("I'm coeliac.", "The clinic tested Otis: he isn't allergic to cashews after all."),
+    ("I park on level 3.", "Otis parks on level 1 now."),
 ]
 MAY_BE_THE_SAME = [
     ("My manager is Colm", "Jo is my manager now"),
     ("My wife is a lawyer", "Clara quit her job"),
     ("I pay 900 rent a month", "Rent is 950 now"),
+    ("I drive a Golf", "My sister gave me her old Polo, the Golf is gone"),
+    ("我们家住在杭州", "老婆调到宁波，我们全家搬过去了"),
+    ("我的目标是年底存五万", "媳妇说太少了，咱家年底定八万"),
+    ("I'm six months pregnant", "He's here! Hugo James, 8lb, a week early"),
+    ("My daughter is 11", "My daughter turned 12 on Sunday"),
+    ("I'm allergic to kiwi", "The allergy test was negative, I can eat kiwi"),
+    ("I always get up at 6", "From today I get up at 7"),
     ("My dog Rex eats fish", "We call him Maxi now"),
     ("Max is 5", "Max is 6 now"),
     ("My rent is 900", "The landlord wants 950 now"),
@@ -56,6 +73,33 @@ NO_CHANGE = [
     ("I go to yoga on Mondays.", "I've signed up for spin class on Wednesdays."),
     ("我住在苏州。", "我下周去北京出差，住希尔顿。"),
     ("I live in Leeds.", "I'm going to Paris for a conference next week, staying at the Hilton."),
+    # An age asks for a figure, an allergy for a denial, a language for its end.
+    ("My cat Biscuit is nearly nine.", "Biscuit no longer sleeps indoors, she prefers the shed."),
+    ("Biscuit is a six-year-old terrier.", "Biscuit's now on a special kibble and her coat looks fantastic."),
+    ("外公今年七十九。", "外公不再种地了，天天去茶馆。"),
+    ("Prawns make my throat close up.", "The rash is from birch pollen, the nurse confirmed it."),
+    ("I speak Welsh with my gran.", "Passed my first sign language exam last night!"),
+    ("我会说闽南语。", "在大阪待过两年，日语聊天没问题。"),
+    ("My daughter Tilly is five", "Little Hugo arrived on Tuesday, 7lb 2, everyone well"),
+    # One day, and what was lent.
+    ("I always get up at 6", "slept in till eleven today, bliss"),
+    ("我一般晚上十点睡", "昨晚看球熬到三点，困死了"),
+    ("We drive a Skoda Fabia", "The Fabia's in the garage until Friday, they've lent us a Polo"),
+    ("Otis goes to the nursery Sunbeam.", "The nursery is closed from May 4 to 8."),
+    ("I've got a Wii U", "moved the Wii into the spare room, the lounge was getting silly"),
+    ("Our house has three bathrooms", "we moved the desk into the loft, so much quieter"),
+    # Another thing of the same kind.
+    ("We use PostgreSQL for the orders service.", "The billing service now uses MySQL."),
+    ("I pay 20 pounds for the phone contract.", "The broadband contract now costs 35 pounds."),
+    ("The EU cluster uses S3.", "The US cluster moved to GCS."),
+    ("Plan A costs 30 euros.", "Plan B now costs 50 euros."),
+    ("A方案每月50元。", "B方案涨到80元了。"),
+    ("二号仓库放手机。", "三号仓库改放平板了。"),
+    ("I like folk music.", "I no longer like techno."),
+    ("He drinks coffee.", "He does not drink tea any more."),
+    ("我喜欢爵士乐。", "我现在不喜欢摇滚了。"),
+    ("I take iron in the morning.", "I now take zinc in the evening."),
+    ("我周二在家办公。", "我周四不上班了。"),
 ]
 CHANGES = [
     ("我住在苏州。", "我搬到南京了。"),
@@ -169,3 +213,49 @@ def test_the_block_has_what_states_a_home_although_it_shares_no_word_with_the_qu
     for number, said in enumerate(("I live in Leeds and I work at Acme", "I moved to Rome")):
         memory.longterm.extract_and_store_memories_for_round("main", f"c{number}", said, "OK.")
     assert "I moved to Rome" in memory.longterm.get_memory_context_for_prompt("main", "Where do I live?")
+
+
+def test_where_it_is_not_certain_which_part_of_a_fact_is_replaced_all_of_it_stays(
+    room: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(room, "My brother Ned is a chef in York, plays the cello and he's seeing Amy")
+    monkeypatch.setattr(ReplacementModel, "pieces", lambda _self, _message, parts: [0.0] * len(parts))
+    told(room, "Ned no longer works as a chef, he switched to selling insurance")
+    assert room.longterm.superseded("alice") == []
+    assert any("Ned" in conflict.older.content for conflict in room.longterm.conflicts("alice"))
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("I live on Elm Street 5.", "I live on Oak Avenue 8."),
+        ("My address is 12 Elm Street.", "I moved to 8 Oak Avenue."),
+        ("我住在人民路12号。", "我住在建设路8号。"),
+    ],
+)
+def test_a_street_address_takes_the_place_of_the_one_before(room: AgentMemory, known: str, said: str) -> None:
+    told(room, known, said)
+    assert [each.entry.content for each in room.longterm.superseded("alice")] == [known]
+
+
+def test_a_misread_date_is_corrected(room: AgentMemory) -> None:
+    told(room, "My flight home is on the 7th", "Actually my flight is on the 9th, I misread the email")
+    assert [each.entry.content for each in room.longterm.superseded("alice")] == ["My flight home is on the 7th"]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("My neighbour Nell walks the dog when we travel", "Nell doesn't walk the dog any more, her hip is bad"),
+        ("My son is in Year 4", "My son has started Year 5 and has a new teacher"),
+    ],
+)
+def test_what_is_taken_back_or_a_year_later_replaces_what_was(room: AgentMemory, known: str, said: str) -> None:
+    told(room, known, said)
+    assert [each.entry.content for each in room.longterm.superseded("alice")] == [known]
+
+
+def test_a_new_trade_leaves_the_town_in_which_the_old_one_was_done(room: AgentMemory) -> None:
+    known = "My friend Nell is a baker in Truro and she's seeing a man called Ivo"
+    told(room, known, "Nell quit the bakery, she's selling insurance now")
+    assert any("Truro" in fact.content for fact in room.list(scope="alice", memory_types=["fact"]))

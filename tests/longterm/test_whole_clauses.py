@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.longterm.residue import without_pieces
+from jiyi.longterm.residue import relative_named_in, without_pieces
 from jiyi.sync import AgentMemory
 from jiyi.text.day_and_time import says_more
 from jiyi.text.statements.claims import pieces_of, split_claims
@@ -124,3 +124,32 @@ def test_a_pronoun_is_not_given_to_somebody_whom_it_does_not_fit(room: AgentMemo
 
 def test_a_pronoun_that_fits_gets_its_person(room: AgentMemory) -> None:
     assert "My brother: He lives in Leeds now" in say(room, "My brother works at a bank", "He lives in Leeds now")
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept"),
+    [
+        (("我哥林晓峰在北京做律师。", "我哥离职了，自己开了律所。"), "我哥林晓峰在北京"),
+        (("我妹妹王小雨当护士。", "我妹妹不当护士了。"), "王小雨"),
+    ],
+)
+def test_the_name_of_a_relative_stays_when_what_they_do_has_changed(
+    room: AgentMemory, messages: tuple[str, ...], kept: str
+) -> None:
+    assert any(kept in fact for fact in say(room, *messages))
+
+
+@pytest.mark.parametrize(
+    ("fact", "message", "left"),
+    [
+        ("My sister Kate lives in Leeds.", "My sister moved to York", "My sister's name is Kate"),
+        ("我妹妹王小雨当护士", "我妹妹不当护士了", "我妹妹叫王小雨"),
+        ("My sister Kate lives in Leeds.", "Kate moved to York", ""),
+        ("My sister Kate lives in Leeds.", "My sister is called Cate", ""),
+        ("My partner Tom works nights.", "My partner works days now", ""),
+        ("我妈在盐城一个人住", "我妈搬来了", ""),
+        ("我爸退休工作没了", "我爸又上班了", ""),
+    ],
+)
+def test_only_a_relative_who_is_named_in_the_fact_alone_is_named_again(fact: str, message: str, left: str) -> None:
+    assert relative_named_in(fact, message)[1] == left

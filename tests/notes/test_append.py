@@ -538,7 +538,7 @@ def test_a_zone_whose_minutes_are_not_those_of_utc_is_worked_out_for_each_entry(
 ) -> None:
     room = desk.memory._target._notes_service()
     odd = timezone(timedelta(seconds=30))
-    monkeypatch.setattr(room, "settings", replace(room.settings, zone=lambda: odd))
+    monkeypatch.setattr(room, "settings", replace(room.settings, zone=odd))
     for second, shown in ((10, "12:00"), (40, "12:01")):
         at = datetime(2026, 11, 15, 12, 0, second, tzinfo=UTC)
         monkeypatch.setattr("jiyi.model.clock.utc_now", lambda at=at: at)

@@ -1,6 +1,5 @@
 """When an index is missing or behind, recall answers with what is there and says so; it never pretends."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,10 +34,12 @@ def impatient(open_memory: OpenMemory) -> AgentMemory:
 
 
 def remove(folder: Path, *names: str) -> None:
-    """Delete indexes the way a user does."""
+    """Take indexes away the way a user does. In one step: the engine may still write files into a folder."""
+    away = folder / "removed"
+    away.mkdir(exist_ok=True)
     for name in names:
-        for path in (folder / "data" / "search_index").glob(f"{name}*"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for path in list((folder / "data" / "search_index").glob(f"{name}*")):
+            path.rename(away / path.name)
 
 
 def coverage(memory: AgentMemory, question: str, **how: Any) -> dict[str, IndexCoverage]:

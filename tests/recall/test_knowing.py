@@ -1,6 +1,6 @@
 """Recall knows what it knows: nothing for no words, one thing once, answers before questions."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -181,6 +181,46 @@ def test_a_question_of_ones_own_does_not_outrank_its_answer(
     )
     order = [hit.content for hit in memory.recall(question)]
     assert order.index(answer) < order.index(asked)
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "answer", "reply"),
+    [
+        (("Isla's teacher is Mr Adeyemi.", "We sold the old car."), "Who teaches Isla?", "Adeyemi", "OK."),
+        (("装修找的老同学何伟，报价六万八。", "游泳在猛追湾。"), "装修一共要好多钱？", "六万八", "好的。"),
+    ],
+)
+def test_asking_a_question_does_not_make_its_answer_less_relevant(
+    open_memory: OpenMemory, bundled_embedder: Embedder, told: Sequence[str], question: str, answer: str, reply: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    for number, text in enumerate(told):
+        memory.save_conversation_history(f"told {number}", [{"role": "user", "content": text}])
+    memory.save_conversation_history(
+        "asked", [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
+    )
+    first = memory.recall(question)[0]
+    assert answer in first.content
+    assert first.confident
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "about_it"),
+    [
+        ("Who teaches Isla?", "OK.", "What did I ask you about Isla?"),
+        ("我的血型是什么？", "你没告诉过我。", "我之前问过血型吗？"),
+    ],
+)
+def test_a_question_that_was_asked_before_answers_only_what_was_asked(
+    open_memory: OpenMemory, bundled_embedder: Embedder, question: str, reply: str, about_it: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.save_conversation_history("told", [{"role": "user", "content": "My agent is Lucy Tran. 我养了一只猫。"}])
+    memory.save_conversation_history(
+        "asked", [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
+    )
+    assert not any(hit.confident for hit in memory.recall(question))
+    assert question in [hit.content for hit in memory.recall(about_it) if hit.confident]
 
 
 # --- nothing depends on others ---------------------------------------------------------------------------------------

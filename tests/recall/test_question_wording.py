@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from jiyi.ports import AdaptsQuestions, Embedder, ModelIdentity
+from jiyi.ports import Embedder, EmbedsQuestions, ModelIdentity
 from jiyi.providers.cached import CachedEmbedder
 from jiyi.providers.checked import CheckedEmbedder
 from jiyi.sync import AgentMemory
@@ -23,7 +23,7 @@ THINGS = ("kayak", "violin", "tent", "oven", "ladder", "printer", "scarf", "lamp
 
 
 class Noting(HashEmbedder):
-    """Knows what it has embedded, and of how many vectors it was told that they are of questions."""
+    """Knows what it has embedded, and how many of the texts it was told to be questions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,9 +34,9 @@ class Noting(HashEmbedder):
         self.texts += texts
         return super().embed(texts)
 
-    def as_question(self, vector: Vectors) -> Vectors:
-        self.questions += 1
-        return vector
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        self.questions += len(texts)
+        return self.embed(texts)
 
 
 def remember(memory: AgentMemory, scope: str = "main", name: str = "Nora") -> None:
@@ -132,8 +132,8 @@ def test_questions_are_told_from_other_texts(text: str, expected: bool) -> None:
 
 def test_only_the_vector_of_a_question_is_adapted(open_memory: OpenMemory) -> None:
     class Turning(HashEmbedder):
-        def as_question(self, vector: Vectors) -> Vectors:
-            return -vector
+        def embed_questions(self, texts: Sequence[str]) -> Vectors:
+            return -self.embed(texts)
 
     memory = open_memory(embedder=Turning())
     memory.store("shed", "kayak shed")
@@ -142,21 +142,23 @@ def test_only_the_vector_of_a_question_is_adapted(open_memory: OpenMemory) -> No
 
 
 def test_a_question_is_nearer_to_its_answer_than_to_other_questions(bundled_embedder: Embedder) -> None:
-    assert isinstance(bundled_embedder, AdaptsQuestions)
+    assert isinstance(bundled_embedder, EmbedsQuestions)
     question, other, answer = bundled_embedder.embed(
         ["What am I allergic to?", "Where do I work at the moment?", "Peanuts make my throat swell."]
     )
-    adapted = bundled_embedder.as_question(question)
+    (adapted,) = bundled_embedder.embed_questions(["What am I allergic to?"])
     assert np.linalg.norm(adapted) == pytest.approx(1.0, abs=1e-5)
     assert adapted @ answer - adapted @ other > question @ answer - question @ other
 
 
 def test_a_question_unlike_those_that_were_learned_from_is_moved_less(bundled_embedder: Embedder) -> None:
-    assert isinstance(bundled_embedder, AdaptsQuestions)
-    like, unlike = bundled_embedder.embed(
-        ["What am I allergic to?", "Which error did the nightly build of release 4.2 report for module parser_core?"]
-    )
-    assert unlike @ bundled_embedder.as_question(unlike) > like @ bundled_embedder.as_question(like)
+    assert isinstance(bundled_embedder, EmbedsQuestions)
+    texts = [
+        "What am I allergic to?",
+        "Which error did the nightly build of release 4.2 report for module parser_core?",
+    ]
+    like, unlike = (bundled_embedder.embed(texts) * bundled_embedder.embed_questions(texts)).sum(axis=1)
+    assert unlike > like
 
 
 def test_a_short_fact_with_all_words_is_a_confident_hit(open_memory: OpenMemory, bundled_embedder: Embedder) -> None:
@@ -167,20 +169,20 @@ def test_a_short_fact_with_all_words_is_a_confident_hit(open_memory: OpenMemory,
 
 
 def test_the_vector_of_no_text_stays_similar_to_nothing(bundled_embedder: Embedder) -> None:
-    assert isinstance(bundled_embedder, AdaptsQuestions)
-    assert not bundled_embedder.as_question(bundled_embedder.embed([" "])[0]).any()
+    assert isinstance(bundled_embedder, EmbedsQuestions)
+    assert not bundled_embedder.embed_questions([" "]).any()
 
 
 @pytest.mark.parametrize("wrapper", [CachedEmbedder, CheckedEmbedder])
 def test_a_wrapped_embedder_adapts_questions_as_the_embedder_does(wrapper: Callable[[Embedder], Embedder]) -> None:
     class Turned(HashEmbedder):
-        def as_question(self, vector: Vectors) -> Vectors:
-            return -vector
+        def embed_questions(self, texts: Sequence[str]) -> Vectors:
+            return -self.embed(texts)
 
-    vector = np.ones(4, dtype=np.float32)
+    text = "Where is my kayak?"
     turned, plain = wrapper(Turned()), wrapper(HashEmbedder())
-    assert isinstance(turned, AdaptsQuestions)
-    assert isinstance(plain, AdaptsQuestions)
-    assert (turned.as_question(vector) == -vector).all()
-    assert (plain.as_question(vector) == vector).all()
+    assert isinstance(turned, EmbedsQuestions)
+    assert isinstance(plain, EmbedsQuestions)
+    assert (turned.embed_questions([text]) == -turned.embed([text])).all()
+    assert (plain.embed_questions([text]) == plain.embed([text])).all()
     assert isinstance(turned.identity, ModelIdentity)

@@ -88,9 +88,9 @@ def test_questions_about_somebody_are_told_from_general_knowledge(
 ) -> None:
     assert isinstance(bundled_embedder, JudgesQuestions)
     model = BundledEmbedder()
-    near, far = (model.how_personal(model.as_question(vector)) for vector in model.embed([personal, general]))
+    near, far = (model.how_personal(text) for text in (personal, general))
     assert -1 <= far < 0 < near <= 1
-    assert model.how_personal(model.embed([" "])[0]) == 0.0
+    assert model.how_personal(" ") == 0.0
 
 
 def test_a_question_of_general_knowledge_is_hidden_from_people(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jiyi.model.relevance import CONFIDENT
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Scores, score
 from jiyi.recall.settings import ScoringWeights
 
@@ -60,6 +61,7 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         only_dates=known.get("only_dates", False),
         mean_cosine=known.get("mean_cosine", 0.0),
         question_share=np.asarray(known["question_share"], dtype=np.float64),
+        asking=known.get("asking", True),
         asked=np.asarray(known["asked"], dtype=np.float64),
         alone=np.asarray(known["alone"], dtype=np.bool_),
         spoken=np.asarray(known["spoken"], dtype=np.bool_),
@@ -211,14 +213,31 @@ def test_a_question_without_dates_has_no_part_for_them() -> None:
 
 
 def test_a_bare_question_stands_behind_a_statement_with_the_same_words() -> None:
-    statement, half, question = totals(counts([[1], [1], [1]]), question_share=[0.0, 0.5, 1.0])
+    statement, half, question = totals(counts([[1, 0], [1, 0], [1, 0]]), question_share=[0.0, 0.5, 1.0])
     assert statement > half > question > 0
 
 
+def test_the_same_question_asked_before_counts_next_to_nothing_and_is_not_relevant() -> None:
+    before = score(candidates(counts([[1, 0], [1, 1]]), question_share=[0.0, 1.0], asked=[0.0, 1.0]), WEIGHTS)
+    assert before.total[0] > 10 * before.total[1] > 0
+    assert before.relevance[0] > before.relevance[1] < 0.02
+
+
+def test_words_that_are_looked_for_are_found_in_a_bare_question() -> None:
+    given_ = candidates(counts([[1]]), question_share=[1.0], asked=[1.0], asking=False)
+    assert score(given_, WEIGHTS).relevance[0] > CONFIDENT
+
+
+def test_a_bare_question_is_never_confident() -> None:
+    asked = score(candidates(counts([[3, 0]], df=[1, 900]), question_share=[1.0], asked=[1.0]), WEIGHTS)
+    told = score(candidates(counts([[3, 0]], df=[1, 900])), WEIGHTS)
+    assert asked.relevance[0] < CONFIDENT < told.relevance[0]
+
+
 def test_what_is_lost_for_being_a_question_is_shown_as_a_part() -> None:
-    shown = score(candidates(counts([[1], [1]]), question_share=[0.0, 1.0]), WEIGHTS).parts["question"]
-    assert shown[0] == 0
-    assert shown[1] == pytest.approx(-WEIGHTS.question)
+    scores = score(candidates(counts([[1, 0], [1, 0]]), question_share=[0.0, 1.0]), WEIGHTS)
+    assert scores.parts["question"][0] == 0
+    assert scores.parts["question"][1] == pytest.approx(-WEIGHTS.question * scores.total[0])
 
 
 def test_nothing_gains_by_being_a_bare_question() -> None:

@@ -19,7 +19,9 @@ from jiyi.model.feedback import (
     united_tags,
     why_not_merged,
 )
+from jiyi.model.limits import Limits
 from jiyi.model.strength_decay import FadingRules, Usage, fade
+from jiyi.runtime.checks import feedback_order, new_memory
 from jiyi.runtime.text_rules import Said, chained_shares, fair_shares, said, says_all_of
 from jiyi.text import Analyzer, tag_form
 
@@ -218,3 +220,19 @@ def test_what_is_said_can_be_written_in_a_line_and_read_again(text: str) -> None
     assert Said.from_text(what.text()) == what
     assert what.content or what.particles
     assert says_all_of(what, what)
+
+
+@pytest.mark.parametrize("reasoning", [["said so"], {"why": 1}, 5])
+def test_a_reason_that_is_no_text_is_refused_in_words(reasoning: object) -> None:
+    with pytest.raises(InvalidInputError, match="reasoning must be text"):
+        new_memory(Limits(), "a", memory_type="preference", judgment="short", reasoning=reasoning)
+    with pytest.raises(InvalidInputError, match="reasoning must be text"):
+        feedback_order(
+            Limits(),
+            "a",
+            useful=[],
+            recalled=[],
+            new=[],
+            merges=[{"memory_ids": ["1", "2"], "reasoning": reasoning}],
+            request_id=None,
+        )

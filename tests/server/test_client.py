@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +63,31 @@ async def more_of_it(memory: Any) -> list[object]:
     seen.append(await memory.last_position() > 0)
     seen.append([job.state for job in await memory.jobs(states=["queued", "dead"])])
     seen.append(await memory.retry_job("unknown"))
+    return seen
+
+
+async def conditions(memory: Any) -> list[object]:
+    """The conditions of a list, the fields of an entry and the options of recall."""
+    seen: list[object] = []
+    now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    await memory.store("a", "green tea", metadata={"p": "x"}, conversation_id="talk", position=1, importance=0.1)
+    await memory.store("b", "coffee, no milk", metadata={"p": "y"}, importance=0.9)
+    await memory.store("c", "green tea with lemon", metadata={"p": "x"}, conversation_id="talk", position=2)
+    await memory.store("d", "cheap tea", expires_at=now + timedelta(hours=1))
+    seen.append([entry.key for entry in await memory.list(where={"p": "x"}, sort="key")])
+    seen.append(
+        (await memory.count(where={"p": {"$in": ["y", "z"]}}), await memory.count(), await memory.count(now=now))
+    )
+    seen.append([entry.key for entry in await memory.list(sort="key", category=iter(["core"]), offset=1)])
+    seen.append((await memory.get("a")).position)
+    with pytest.raises(errors.InvalidInputError, match="near"):
+        await memory.count(where={"p": {"$near": 1}})
+    [hit] = await memory.recall("tea with lemon", 1, context=1, highlights=True, duplicates=True)
+    assert hit.context
+    assert hit.explanation.highlights
+    seen.append((hit.key, [entry.key for entry in hit.context], hit.explanation.highlights))
+    weighted = await memory.recall("green tea", weights=(0, 0.5, 1), decay_rate=0.5, now=now, duplicates=True)
+    seen.append([(hit.key, round(hit.final_score, 6)) for hit in weighted])
     return seen
 
 
@@ -158,7 +186,14 @@ def assistant() -> ScriptedModel:
     return model("Camomile.", remember, "Done.")
 
 
-PROGRAMS: dict[str, Any] = {"program": program, "more": more_of_it, "rooms": rooms, "turns": turns, "notes": notes}
+PROGRAMS: dict[str, Any] = {
+    "program": program,
+    "more": more_of_it,
+    "conditions": conditions,
+    "rooms": rooms,
+    "turns": turns,
+    "notes": notes,
+}
 
 
 @pytest.mark.parametrize("name", list(PROGRAMS))
@@ -188,6 +223,56 @@ def test_one_program_sees_the_same_here_and_behind_a_server(tmp_path: Path, name
                 return await act(client)
 
     assert asyncio.run(there()) == asyncio.run(here())
+
+
+@asynccontextmanager
+async def connected(
+    path: Path, sent: list[httpx.Request] | None = None
+) -> AsyncIterator[tuple[AgentMemory, MemoryClient]]:
+    """A memory and a client of it; `sent` gets the requests."""
+
+    class Counting(httpx.ASGITransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if sent is not None:
+                sent.append(request)
+            return await super().handle_async_request(request)
+
+    async with AgentMemory.open(path, scope="alice", background_jobs=False) as memory:
+        app = build_app(memory, rules=GateRules(anonymous=Access("alice"), per_second=1e6, burst=10_000))
+        async with MemoryClient("http://127.0.0.1", transport=Counting(app=app)) as client:
+            yield memory, client
+
+
+def test_a_client_learns_that_a_message_was_corrected(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with connected(tmp_path) as (memory, client):
+            for said in ("我住在杭州", "我搬到成都了"):
+                await memory.longterm.extract_and_store_memories_for_round("alice", "c1", said, "好的。")
+            hits = await client.recall("我住在杭州吗", duplicates=True)
+            [old] = [hit for hit in hits if hit.content == "我住在杭州"]
+            assert [fact.content for fact in old.corrected_by] == ["我搬到成都了"]
+
+    asyncio.run(scenario())
+
+
+def test_many_entries_are_stored_by_one_request(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        sent: list[httpx.Request] = []
+        async with connected(tmp_path, sent) as (memory, client):
+            stored = await client.store_many({"key": f"k{n}", "content": f"number {n}"} for n in range(20))
+            assert stored == [await memory.get(f"k{n}") for n in range(20)]
+            assert [request.url.path for request in sent] == ["/v1/entries/batch"]
+
+    asyncio.run(scenario())
+
+
+def test_a_misspelt_condition_is_an_error_for_a_client(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with connected(tmp_path) as (_, client):
+            with pytest.raises(errors.InvalidInputError, match="wehre"):
+                await client.list(wehre={"p": "x"})
+
+    asyncio.run(scenario())
 
 
 def test_a_key_of_one_scope_is_no_key_of_another(tmp_path: Path) -> None:

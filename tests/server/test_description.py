@@ -19,6 +19,7 @@ STATUS = {
     "InvalidInputError": 400,
     "InvalidScopeError": 400,
     "VersionConflictError": 412,
+    "RequestReusedError": 409,
     "ConfigError": 500,
     "MissingDependencyError": 500,
     "RuntimeUnavailableError": 500,

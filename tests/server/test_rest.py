@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,12 +11,16 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
 
 from jiyi import AgentMemory
+from jiyi.server.access import METRICS, Access
 from jiyi.server.app import build_app
 from jiyi.server.audit import AuditLog
 from jiyi.server.gate import GateRules
 from jiyi.server.keys import Keys
+from jiyi.server.mcp.endpoint import McpEndpoint
 from jiyi.wiring.keys import open_key_store
 
 Scenario = Callable[["Served"], Awaitable[None]]
@@ -275,7 +280,68 @@ def test_who_changed_what_is_in_the_access_log_without_texts(tmp_path: Path) -> 
         ]
         assert lines[0].target == made.json()["id"]
         assert "secret text" not in str(lines)
-        assert 'route="/v1/entries",status="201"' in (await it.client.get("/metrics", headers=headers)).text
+        of_monitoring = it.bearer("monitoring", "metrics")
+        assert 'route="/v1/entries",status="201"' in (await it.client.get("/metrics", headers=of_monitoring)).text
+
+    run(tmp_path, scenario)
+
+
+def test_the_metrics_of_all_scopes_are_shown_to_those_who_operate_the_server(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        await it.memory.store("tea", "of bob", scope="bob")
+        for rights in ("read", "read,write,erase"):
+            refused = await it.client.get("/metrics", headers=it.bearer("alice", rights))
+            assert (refused.status_code, refused.json()["code"]) == (403, "right_missing")
+            assert "jiyi_" not in refused.text
+        for rights in ("metrics", "admin"):
+            assert "jiyi_store_bytes" in (await it.client.get("/metrics", headers=it.bearer("alice", rights))).text
+
+    run(tmp_path, scenario)
+
+
+def test_a_key_for_metrics_reads_nothing_else(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        await it.memory.store("tea", "She drinks oolong", scope="alice")
+        headers = it.bearer("alice", "metrics")
+        for path in ("/v1/entries", "/v1/entries/count", "/v1/changes?after=0", "/v1/export", "/v1/conversations"):
+            answer = await it.client.get(path, headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (403, "right_missing")
+        endpoint = McpEndpoint(it.memory, lambda _context: Access("alice", frozenset({METRICS})))
+        async with Client(endpoint.server) as client:
+            for ask in (client.call_tool("list", {}), client.list_tools(), client.read_resource("memory://recent")):
+                with pytest.raises(MCPError, match="right 'read'"):
+                    await ask
+
+    run(tmp_path, scenario)
+
+
+def test_an_import_erases_nothing_for_a_key_that_may_not_erase(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        made = await it.memory.store("pin", "the pin is 4711", scope="alice")
+        await it.memory.store("pin", "the pin is 4712", scope="alice")
+        line = {
+            "kind": "change",
+            "entry_id": made.id,
+            "scope": "alice",
+            "key": "pin",
+            "version": 3,
+            "operation": "erase",
+            "changed_by": "somebody",
+            "changed_at": "2099-01-01T00:00:00.000000Z",
+            "changed": [],
+            "before": None,
+        }
+        rows = [{"kind": "jiyi-export", "format": 1, "scope": "alice"}, line]
+        content = "".join(json.dumps(row) + "\n" for row in rows)
+        kind = {"Content-Type": "application/x-ndjson"}
+        refused = await it.client.post(
+            "/v1/import?update=true", content=content, headers={**it.bearer("alice"), **kind}
+        )
+        assert (refused.status_code, refused.json()["code"]) == (403, "right_missing")
+        assert len(await it.memory.history("pin", scope="alice")) == 2
+        headers = {**it.bearer("alice", "write,erase"), **kind}
+        assert (await it.client.post("/v1/import?update=true", content=content, headers=headers)).is_success
+        assert await it.memory.get("pin", scope="alice") is None
 
     run(tmp_path, scenario)
 

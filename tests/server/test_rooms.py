@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from mcp import Client
 
+from jiyi.errors import StorageError
 from jiyi.server.access import Access
 from jiyi.server.app import build_app
 from jiyi.server.gate import GateRules
+from jiyi.server.mcp.endpoint import McpEndpoint
 from jiyi.server.rest import events
 from tests.server.served import Served, read_events, run, served
 
@@ -66,7 +72,7 @@ def test_a_creating_request_with_one_key_takes_effect_once_also_after_a_restart(
                 assert {**each.json(), "repeated": None} == {**first.json(), "repeated": None}
             assert await everything(it) == done
             reused = await it.client.post(path, json=other, headers={"Idempotency-Key": "k1"})
-            assert reused.status_code in {400, 409}, reused.text
+            assert reused.status_code == 409, reused.text
             assert "request" in reused.json()["detail"]
             assert await everything(it) == done
             fresh = await it.client.post(path, json=body, headers={"Idempotency-Key": "k2"})
@@ -233,6 +239,23 @@ def test_of_two_changes_of_one_version_of_a_judgment_the_second_is_refused(tmp_p
     run(tmp_path, scenario)
 
 
+def test_a_turn_or_a_note_with_a_key_that_was_used_for_another_text_is_refused(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        for path in ("/v1/conversations/t/turns", "/v1/notes"):
+            await it.post(path, {"text": "Anna likes tea"}, key=path, status=201)
+            refused = await it.post(path, {"text": "Anna likes coffee"}, key=path, status=409)
+            assert refused["code"] == "RequestReusedError"
+            await it.post(path, {"text": "Anna likes tea"}, key=path, status=201)
+            await it.post(path, {"text": "Anna likes coffee"}, key=f"{path}2", status=201)
+        said = await it.get("/v1/conversations/t/messages")
+        assert [each["content"] for each in said["messages"]] == ["Anna likes tea", "Anna likes coffee"]
+        _, noted = await it.memory.notes.entries_of_day()
+        assert [each.entry.text for each in noted] == ["Anna likes tea", "Anna likes coffee"]
+
+    (tmp_path / "notes").mkdir()
+    run(tmp_path / "data", scenario, workspace=tmp_path / "notes")
+
+
 def test_an_export_is_imported_as_a_stream_with_a_dry_run_and_numbered_refusals(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with served(tmp_path / "one") as it:
@@ -322,6 +345,33 @@ def test_recall_tells_of_its_progress_and_then_gives_the_hits(tmp_path: Path) ->
     run(tmp_path, scenario)
 
 
+def test_no_answer_names_a_folder_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(it: Served) -> None:
+        await it.memory.store("tea", "oolong")
+        with closing(sqlite3.connect(tmp_path / "memory.db")) as other:
+            other.execute("BEGIN IMMEDIATE")
+            busy = await it.client.post("/v1/entries", json={"content": "x"})
+        assert (busy.status_code, busy.json()["code"]) == (503, "StoreBusyError")
+        assert busy.json()["detail"].startswith("memory.db is locked")
+
+        async def lost(*_: object, **__: object) -> None:
+            raise StorageError(f"{tmp_path / 'memory.db'} cannot be read; look at {tmp_path}")
+
+        monkeypatch.setattr(it.memory, "recall", lost)
+        told = await it.client.post("/v1/recall", json={"query": "tea"})
+        events_told = await read_events(it.app, "/v1/recall", {"query": "tea"})
+        shown = await it.client.get("/console/search?q=tea")
+        endpoint = McpEndpoint(it.memory, lambda _context: Access("alice"))
+        async with Client(endpoint.server) as client:
+            called = await client.call_tool("recall", {"query": "tea"})
+        await endpoint.changes.close()
+        for text in (busy.text, told.text, str(events_told), shown.text, str(called)):
+            assert str(tmp_path) not in text
+            assert "memory.db" in text
+
+    run(tmp_path, scenario, busy_timeout=0.2)
+
+
 def test_one_stream_too_many_has_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(it: Served) -> None:
         monkeypatch.setattr(events.Streams, "check", events.Streams(most_of_one=0).check)
@@ -338,3 +388,22 @@ def test_a_server_that_only_reads_answers_questions_and_refuses_changes(tmp_path
             assert (await it.post(path, body, status=403))["code"] == "read_only"
 
     run(tmp_path, scenario, read_only=True)
+
+
+def test_every_route_refuses_a_query_parameter_that_it_does_not_have(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        paths = (await it.client.get("/v1/openapi.json")).json()["paths"]
+        refused = 0
+        for path, operations in paths.items():
+            for method in operations:
+                url = re.sub(r"\{\w+\}", "x", path)
+                answer = await it.client.request(method, f"{url}?wehre=1&wehre=2", json={})
+                assert (answer.status_code, answer.json()["code"]) == (422, "wrong_form"), (method, path)
+                assert "query.wehre: unknown parameter" in answer.json()["detail"], (method, path)
+                refused += 1
+        assert refused > 50
+        answer = await it.client.get("/v1/entries?wehre=1")
+        assert "known are category, conversation_id, cursor" in answer.json()["detail"]
+        assert (await it.client.get("/v1/entries?where=[1")).json()["detail"].startswith("where '[1' is not JSON")
+
+    run(tmp_path, scenario)

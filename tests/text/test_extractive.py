@@ -202,6 +202,10 @@ def test_one_line_of_a_megabyte_is_taken_in_pieces() -> None:
         "Good morning everyone",
         "🎉🎉",
         "...",
+        "行，那我去忙了",
+        "I have to go now",
+        "我就随口一问",
+        "just asking",
     ],
 )
 def test_small_talk_is_recognised(text: str) -> None:
@@ -220,6 +224,9 @@ def test_small_talk_is_recognised(text: str) -> None:
         "好奇心",
         "对方公司是腾讯",
         "42",
+        "我爸走了",
+        "I have to go to the dentist",
+        "I'm off meat now",
     ],
 )
 def test_what_says_something_is_not_small_talk(text: str) -> None:

@@ -14,11 +14,12 @@ from jiyi.agent.progress import ABANDONED, BROKEN_OFF, REQUEST, TURN, TurnProgre
 from jiyi.agent.prompt import Blocks, Shares, gather_blocks
 from jiyi.agent.sessions import AgentSessions
 from jiyi.agent.turn import Turn
-from jiyi.errors import ConfigError, InvalidInputError
+from jiyi.errors import ConfigError, InvalidInputError, RequestReusedError
 from jiyi.model.identity import new_id, text_hash
 from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.message import Message, MessageLike, check_message, time_of_message
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
+from jiyi.model.storable import storable
 from jiyi.model.turn import TurnEvent, UnfinishedTurn
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Agent:
 
         `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
         turn goes on where it stood, and `turn.reply` is set if it was answered. `turn.broken_off` says why that reply
-        is only a part of one.
+        is only a part of one. The same `request_id` for another message is a `RequestReusedError`.
         """
         said = _user_message(message, name)
         wanted = None if request_id is None else _request(request_id)
@@ -87,7 +88,7 @@ class Agent:
             known = _of_request(tail, wanted)
             await self._close_abandoned([turn for turn in tail if turn is not known])
         if known is not None:
-            return await self._reopen(known)
+            return await self._repeated(known, said)
         turn_id = new_id()
         extra = {**said.extra, TURN: turn_id} | ({} if wanted is None else {REQUEST: wanted})
         question = replace(said, extra=extra)
@@ -102,7 +103,7 @@ class Agent:
                 # It came twice at the same time, or it is not among the newest messages any more.
                 known = _of_request(await self._all_turns(), wanted)
                 if known is not None:
-                    return await self._reopen(known)
+                    return await self._repeated(known, said)
                 # What was said was deleted since.
                 message_id = await self._put(question)
         self._deps.used(self.scope, self.session_id)
@@ -278,6 +279,15 @@ class Agent:
                 )
                 deps.queued()
         self._prepared = True
+
+    async def _repeated(self, progress: TurnProgress, said: Message) -> Turn:
+        """The turn that an earlier sending of this message has begun."""
+        if progress.question.message.text != storable(said.text):
+            raise RequestReusedError(
+                f"request_id {progress.request_id!a} was used for another message of this session; "
+                "give every message an id of its own"
+            )
+        return await self._reopen(progress)
 
     async def _reopen(self, progress: TurnProgress) -> Turn:
         stored = progress.question

@@ -26,7 +26,7 @@ def follow_ups(deps: AgentDeps, shown: Iterable[MemoryEntry]) -> list[MemoryEntr
     """The messages of the user after those that the first memories were made of, each once, in their order."""
     scope, stores = deps.scope, deps.stores
     ids = [each for hit in shown if hit.scope == scope for each in _messages_of(hit)]
-    told = [each for each in stores.store.by_ids(scope, list(dict.fromkeys(ids))) if _said_by_user(each)]
+    told = [each for each in stores.store.by_ids(scope, list(dict.fromkeys(ids))) if _is_of_user(each)]
     following: dict[str, None] = {}
     for message in told[:_MAX_FOLLOWED]:
         session, place = message.conversation_id or "", message.position or 0
@@ -36,7 +36,7 @@ def follow_ups(deps: AgentDeps, shown: Iterable[MemoryEntry]) -> list[MemoryEntr
     return [entry for entry in stores.store.by_ids(scope, list(following)) if entry.is_active and _may_change(entry)]
 
 
-def _said_by_user(entry: MemoryEntry) -> bool:
+def _is_of_user(entry: MemoryEntry) -> bool:
     return entry.memory_type == MESSAGE_TYPE and entry.role == "user" and entry.conversation_id is not None
 
 

@@ -8,7 +8,6 @@ rest.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
 from jiyi.agent.follow_ups import follow_ups
+from jiyi.agent.outdated_passages import outdated_passages
 from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
-from jiyi.longterm.context import build_context, drawn_from_several
+from jiyi.longterm.context import build_context, drawn_from_several, may_be_outdated
 from jiyi.longterm.profile import MAX_FACTS, build_profile
 from jiyi.longterm.router import FALLBACK
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, REFLECTION_TYPE, MemoryEntry
@@ -32,7 +32,7 @@ from jiyi.model.turn import BudgetPart, ShownMemory
 from jiyi.prompts.agent import INSTRUCTIONS, corrected, passages_block, said_in, today
 from jiyi.text import detect_language, fold
 from jiyi.text.language import Language
-from jiyi.text.questions import asks_about_texts
+from jiyi.text.questions import asks_about_requests, asks_about_texts
 from jiyi.text.statements.fact_kinds import states_nothing
 from jiyi.text.statements.smalltalk import says_nothing
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
@@ -46,6 +46,8 @@ _MAX_LONGTERM: Final = 1_000
 _MAX_RECALLED: Final = 1_500
 _MAX_PASSAGE: Final = 300
 _PASSAGES: Final = 8
+_LOOKED_AT: Final = 100
+"""So many of what is found for a question, however irrelevant, tell which facts fill the profile."""
 _MAX_WHOLE: Final = 400
 """Up to so many characters a message is shown whole instead of the facts that were made of it."""
 _BLANK_LINES: Final = 8
@@ -53,11 +55,6 @@ _BLANK_LINES: Final = 8
 _QUERY_CHARACTERS: Final = 2_000
 _MIN_REPEATED: Final = 6
 """A shorter text may stand in another by accident."""
-_EARLIER_REQUESTS: Final = re.compile(
-    r"\b(?:i|we) (?:just |ever |also |last )?(?:ask|asked|want|wanted|request|requested|told you|tell you|sa(?:y|id))\b"
-    r"|\basked (?:you|for)\b|\b(?:last time|earlier|before|previous\w*|already)\b"
-    r"|[我咱].{0,6}(?:问|让你|叫你|要你|请你|托你|说过|提过|要求)|上次|之前|以前|刚才|先前"
-)
 _SYSTEM: Final = ("system", "developer")
 _LONG_DAY: Final = datetime(2026, 9, 30)  # noqa: DTZ001
 """A Wednesday: the longest name."""
@@ -116,6 +113,13 @@ class Blocks:
     """Ids of the memories that stand in it, by themselves or by others that say the same."""
     problems: list[str] = field(default_factory=list)
     conflicts: OpenConflicts = field(default_factory=OpenConflicts)
+    nearness: dict[str, int] = field(default_factory=dict)
+    """Id of what is found for the question, however irrelevant -> its place."""
+
+    def near(self, fact: MemoryEntry) -> int | None:
+        """The place of a fact, or of a message that it was made of, among what is found for the question."""
+        places = (self.nearness.get(each) for each in (fact.id, *fact.source.references))
+        return min((place for place in places if place is not None), default=None)
 
     @property
     def texts(self) -> list[str]:
@@ -143,6 +147,7 @@ async def gather_blocks(
     if query and not skipped:
         await _add_recalled(deps, shares, blocks, query, said)
         await _add_follow_ups(deps, shares, blocks, language, said)
+        await _mark_outdated(deps, shares, blocks, language)
     elif skipped:
         blocks.details |= dict.fromkeys(("long-term", "recalled"), "small talk: nothing was searched")
     if shares.profile:
@@ -215,6 +220,7 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
         zone=deps.zone,
         said=lambda fact: fact.id in blocks.shown_ids or said.already(fact.content),
         conflicts=blocks.conflicts,
+        nearness=blocks.near,
     )
     if shown:
         blocks.shown += [_shown(fact, "profile") for fact in shown]
@@ -222,17 +228,20 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
 
 
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
-    minimum = 0.0 if deps.simple else MIN_RELEVANCE
-    hits = await deps.recall(
+    found = await deps.recall(
         query,
-        4 * _PASSAGES,
+        _LOOKED_AT,
         scope=deps.scope,
         kind=deps.kind,
-        min_relevance=minimum,
         duplicates=True,
         time_zone=deps.zone,
         now=deps.stores.given_now,
     )
+    minimum = 0.0 if deps.simple else MIN_RELEVANCE
+    # Most hits are left out below: facts whose message is shown, what is shown already, and bare requests.
+    hits = [hit for hit in found if (hit.relevance_score or 0.0) >= minimum][: 4 * _PASSAGES]
+    for place, hit in enumerate(found):
+        blocks.nearness.setdefault(hit.id, place)
     language = detect_language(query)
     states = _states_something(query)
     for hit in _whole_messages([hit for hit in hits if states(hit)]):
@@ -260,7 +269,7 @@ def _whole_messages(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     for hit in hits:
         found = hit
         if hit.source.claim is not None:
-            said_by = "user" if hit.source.trust == "user" else "assistant"
+            said_by = "user" if hit.source.said_by_user else "assistant"
             whole = (messages.get((each, said_by)) for each in hit.source.references)
             found = next((message for message in whole if message is not None), hit)
         order.setdefault(found.id, found)
@@ -275,6 +284,20 @@ async def _add_follow_ups(deps: AgentDeps, shares: Shares, blocks: Blocks, langu
         if _add_passage(deps, shares, blocks, message, language):
             said.add(message.content)
             blocks.shown_ids.add(message.id)
+
+
+async def _mark_outdated(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language) -> None:
+    """Mark the passages that something later has changed; as many lines as fit with their marks."""
+    shown = {shown.id for shown in blocks.shown if shown.part == "recalled"}
+    passages = [hit for hit in blocks.relevant if hit.id in shown]
+    others = [hit for hit in blocks.relevant if hit.id not in shown]
+    found = await deps.run(outdated_passages, deps, passages, others, blocks.conflicts)
+    if not found:
+        return
+    lines = [_line(deps, hit, language, outdated=hit.id in found) for hit in passages]
+    block = passages_block(lines, language)
+    if deps.counter.count(block) <= shares.recalled:
+        blocks.passages, blocks.recalled = lines, block
 
 
 def _add_passage(deps: AgentDeps, shares: Shares, blocks: Blocks, hit: MemoryEntry, language: Language) -> bool:
@@ -304,7 +327,7 @@ def _states_something(query: str) -> Callable[[MemoryEntry], bool]:
 
     A question about what was asked before is answered by requests.
     """
-    about_requests = _EARLIER_REQUESTS.search(fold(query)) is not None or asks_about_texts(query)
+    about_requests = asks_about_requests(query) or asks_about_texts(query)
 
     def states(hit: MemoryEntry) -> bool:
         if hit.memory_type != MESSAGE_TYPE and hit.source.claim is None:
@@ -317,11 +340,12 @@ def _states_something(query: str) -> Callable[[MemoryEntry], bool]:
     return states
 
 
-def _line(deps: AgentDeps, hit: MemoryEntry, language: Language) -> str:
+def _line(deps: AgentDeps, hit: MemoryEntry, language: Language, *, outdated: bool = False) -> str:
     day = hit.event_time.astimezone(deps.zone).date().isoformat()
     text = " ".join(cut_to_tokens(hit.content, _MAX_PASSAGE, deps.counter).split())
     cut = " […]" if len(text) < len(" ".join(hit.content.split())) else ""
-    line = f"- [{day} · {_source(hit, language)}] {text}{cut}"
+    doubt = f" · {may_be_outdated(language)}" if outdated else ""
+    line = f"- [{day} · {_source(hit, language)}{doubt}] {text}{cut}"
     for fact in hit.corrected_by:
         line += corrected(" ".join(cut_to_tokens(fact.content, _MAX_PASSAGE, deps.counter).split()), language)
     return line
@@ -333,9 +357,10 @@ def _source(hit: MemoryEntry, language: Language = "en") -> str:
     if hit.memory_type == MESSAGE_TYPE:
         who = "user" if hit.role == "user" else "assistant"
         return said_in(who, hit.conversation_id, language, imported=hit.source.trust == "import")
-    if hit.source.claim is not None and hit.source.trust in {"user", "agent"}:
+    if hit.source.claim is not None and hit.source.trust in {"user", "agent", "import"}:
         # A fact out of a conversation: its key was made by a program and tells nobody anything.
-        return said_in("user" if hit.source.trust == "user" else "assistant", hit.conversation_id, language)
+        who = "user" if hit.source.said_by_user else "assistant"
+        return said_in(who, hit.conversation_id, language, imported=hit.source.trust == "import")
     if hit.memory_type == REFLECTION_TYPE:
         return drawn_from_several(language)
     return hit.key or hit.memory_type

@@ -334,7 +334,7 @@ class Turn:
         )
 
     def _make_tools(self) -> Toolbox:
-        return make_toolbox(self._deps, self._options, self._is_shown)
+        return allowed_tools(self._deps.toolbox(self._is_shown), self._options)
 
     def _is_shown(self, entry: MemoryEntry) -> bool:
         """Whether a message of this session stands in the prompt."""
@@ -351,9 +351,8 @@ class Turn:
         return f"<Turn {self._id} of session {self._deps.session_id!r} {state}>"
 
 
-def make_toolbox(deps: AgentDeps, options: AgentOptions, hides: Any) -> Toolbox:
-    """The tools that the options allow, and those of the program."""
-    tools = deps.toolbox(hides)
+def allowed_tools(tools: Toolbox, options: AgentOptions) -> Toolbox:
+    """Those of the memory's tools that the options allow, and those of the program."""
     if options.tool_names is not None:
         tools = tools.select(*options.tool_names)
     return tools if options.own_tools is None else tools + options.own_tools

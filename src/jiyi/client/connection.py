@@ -46,10 +46,10 @@ class Connection:
         """The answer to a question; `missing` says that 404 is an answer: `None`."""
         return await self.call("GET", path, query=query, again=True, missing=missing)
 
-    async def create(self, path: str, body: object) -> Any:
+    async def create(self, path: str, body: object, **query: Any) -> Any:
         """Make something, once, however often the request has to be sent."""
         headers = {"Idempotency-Key": secrets.token_hex(16)}
-        return await self.call("POST", path, body=body, headers=headers, again=True)
+        return await self.call("POST", path, body=body, query=query, headers=headers, again=True)
 
     async def ask(self, path: str, body: object) -> Any:
         """A question that needs a body; changes nothing, so it may be sent again."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from jiyi.model import clock
 from jiyi.model.change import MemoryChange
 from jiyi.model.chat import Candidate
-from jiyi.model.entry import EntryVersion, Explanation, IndexCoverage, MemoryEntry
+from jiyi.model.entry import HIT_ENTRIES, EntryVersion, Explanation, MemoryEntry
 from jiyi.model.job import Job
 from jiyi.model.listing import Page
 from jiyi.model.turn import BudgetPart, TurnBudget
@@ -22,20 +22,14 @@ def entry_of(data: Mapping[str, Any]) -> MemoryEntry:
 
 def hit_of(data: Mapping[str, Any]) -> MemoryEntry:
     """An entry with its score."""
-    explained = data.get("explanation") or {}
-    explanation = Explanation(
-        dict(explained.get("parts", {})),
-        tuple(explained.get("matched_terms", ())),
-        tuple(IndexCoverage(**each) for each in explained.get("coverage", ())),
-    )
+    explained = data.get("explanation")
     hit = entry_of(data).as_hit(
         float(data["relevance_score"]),
-        explanation,
+        Explanation() if explained is None else Explanation.from_dict(explained),
         similarity=data.get("similarity"),
         confident=data.get("confident"),
-        other_sources=tuple(entry_of(each) for each in data.get("other_sources", ())),
     )
-    return replace(hit, corrected_by=tuple(entry_of(each) for each in data.get("corrected_by", ())))
+    return hit.changed({name: tuple(entry_of(each) for each in data.get(name, ())) for name in HIT_ENTRIES})
 
 
 def page_of(data: Mapping[str, Any]) -> Page:

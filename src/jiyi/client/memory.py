@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from jiyi import errors
 from jiyi.client.agent import ClientAgent
-from jiyi.client.connection import Connection, body_of, error_of, listed, part, plain, version_header
+from jiyi.client.connection import Connection, body_of, error_of, listed, part, version_header
 from jiyi.client.decoding import candidate_of, change_of, entry_of, hit_of, job_of, page_of, version_of
 from jiyi.client.rooms import ClientChat, ClientLongterm, ClientNotes, message_data
 from jiyi.client.runtime import ClientRuntime
@@ -75,9 +75,8 @@ class MemoryClient:
         stored: list[MemoryEntry] = []
         for start in range(0, len(drafts), _MAX_BATCH):
             some = drafts[start : start + _MAX_BATCH]
-            ids = (await self._connection.create("/v1/entries/batch", {"entries": some}))["ids"]
-            found = [await self.get(id=each) for each in ids]
-            stored += [each for each in found if each is not None]
+            done = await self._connection.create("/v1/entries/batch", {"entries": some}, with_entries=True)
+            stored += [entry_of(each) for each in done["entries"]]
             if progress is not None:
                 progress(len(stored), len(drafts))
         return stored
@@ -163,7 +162,10 @@ class MemoryClient:
     async def recall(
         self, query: str, limit: int = 10, *, scope: str | None = None, **options: Any
     ) -> list[MemoryEntry]:
-        """The entries that answer best, best first; options as in `AgentMemory.recall`."""
+        """The entries that answer best, best first; options as in `AgentMemory.recall`.
+
+        Without `kind`: the key of the client says whether it asks for a `main` session or for a `group`.
+        """
         await self._connection.own(scope)
         asked = {**options, **_lists(options, "category", "memory_types", "domains")}
         found = await self._connection.ask("/v1/recall", body_of({"query": query, "limit": limit, **asked}))
@@ -377,7 +379,10 @@ class MemoryClient:
 def _query(conditions: Mapping[str, Any]) -> dict[str, Any]:
     """Conditions as they stand in an address."""
     names = {"memory_types": "memory_type", "domains": "domain", "tags": "tag"}
-    return {names.get(name, name): plain(value) for name, value in conditions.items() if value is not None}
+    given = body_of({**conditions, **_lists(conditions, "category", *names)})
+    if "where" in given:
+        given["where"] = json.dumps(given["where"], ensure_ascii=False)
+    return {names.get(name, name): value for name, value in given.items()}
 
 
 def _lists(values: Mapping[str, Any], *names: str) -> dict[str, Any]:

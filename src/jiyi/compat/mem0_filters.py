@@ -67,6 +67,9 @@ class Mem0Filter:
             else:
                 self._add(name, "$eq", wanted)
             return
+        if not wanted:
+            # As a condition that everything meets it would open the memories of every user.
+            raise InvalidInputError(f"the condition on {name!r} is empty; give a value or an operator such as eq")
         for operator, operand in wanted.items():
             if operator in _OPERATORS:
                 self._add(name, _OPERATORS[operator], operand)

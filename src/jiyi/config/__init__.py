@@ -29,8 +29,8 @@ DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
 DEFAULT_SCOPE = "main"
 
-# The variables of the long-term design. An API key is only sent to the server it belongs to.
-_DESIGN_VARIABLES = {
+# Read under these names too, which other programs with a long-term memory use.
+_MODEL_VARIABLES = {
     "MEMORY_EMBEDDING_MODEL": "embedding_model",
     "MEMORY_SCORER_MODEL": "scorer_model",
     "MEMORY_ROUTER_MODEL": "router_model",
@@ -39,6 +39,8 @@ _DESIGN_VARIABLES = {
 _MILVUS_VARIABLES = {
     f"milvus_{name}": f"MILVUS_{name.upper()}" for name in ("host", "port", "uri", "token", "memory_collection")
 }
+# By the setting that names a service: its variable, what is read from the environment, and the defaults. An API key is
+# only sent to the server it belongs to.
 _SERVICES = {
     ("llm", "deepseek"): (
         "DEEPSEEK_API_KEY",
@@ -149,9 +151,10 @@ class Settings:
     background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
     job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
     forgetting_exempt: tuple[str, ...] = setting(
-        ("health", "identity", "safety", "instruction", "pinned"),
-        parse.some_of("health", "identity", "safety", "instruction", "pinned"),
-        "kinds of facts that are not forgotten: some of health, identity, safety, instruction, pinned; or none",
+        ("health", "identity", "safety", "instruction", "requested", "pinned"),
+        parse.some_of("health", "identity", "safety", "instruction", "requested", "decision", "pinned"),
+        "kinds of facts that are not forgotten: some of health, identity, safety, instruction, requested, decision, "
+        "pinned; or none",
     )
     strict_scope: bool = setting(
         False,
@@ -231,15 +234,16 @@ class Settings:
         return self.milvus_uri or f"http://{self.milvus_host}:{self.milvus_port}"
 
     @property
+    def has_notes(self) -> bool:
+        """Whether there is a workspace whose notes are read: simple mode has none."""
+        return self.workspace is not None and not self.enable_simple_memory
+
+    @property
     def zone(self) -> tzinfo:
         """The user's time zone."""
-        if self.time_zone is not None:
-            from zoneinfo import ZoneInfo
+        from jiyi.config.machine_zone import zone_of_name
 
-            return ZoneInfo(self.time_zone)
-        from jiyi.config.machine_zone import MachineZone
-
-        return MachineZone()
+        return zone_of_name(self.time_zone)
 
     def user_words(self) -> list[str]:
         """The words of the user dictionary: the first word of each line; `#` begins a comment."""
@@ -354,7 +358,7 @@ def load_memory_config(
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {name: env[variable] for variable, name in _DESIGN_VARIABLES.items() if env.get(variable)}
+    found: dict[str, Any] = {name: env[variable] for variable, name in _MODEL_VARIABLES.items() if env.get(variable)}
     for variable, value in env.items():
         if variable == HOME_VARIABLE:
             found["path"] = value

@@ -9,6 +9,15 @@ _OUTSIDE = (OverflowError, ValueError, OSError)
 """What `datetime` raises for moments that the C library of a system cannot convert."""
 
 
+def zone_of_name(name: str | None) -> tzinfo:
+    """The zone of this name, or without a name that of the machine."""
+    if name is None:
+        return MachineZone()
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
+
+
 class MachineZone(tzinfo):
     """The local time of the machine, with the offset that each moment has.
 

@@ -1,4 +1,4 @@
-"""Environment variables of the long-term design that are set, and that the settings in force do not use."""
+"""Environment variables of models and of Milvus that are set, and that the settings in force do not use."""
 
 from __future__ import annotations
 

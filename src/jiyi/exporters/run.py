@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
     from jiyi.model.entry import MemoryEntry
 
-FORMATS: Final = ("markdown", "mem0", "langgraph")
 _PAGE: Final = 500
 
 
@@ -80,16 +79,15 @@ async def _one_file(
     progress: Callable[[int, int | None], None] | None,
 ) -> None:
     """Written beside the target and then renamed: a file of this name is always whole."""
+    form = _FILE_FORMS[report.format]
     with _replacing(place) as file:
-        is_mem0 = report.format == "mem0"
-        if is_mem0:
-            file.write('{"results": [')
+        file.write(form.begin)
         async for entry in _entries(memory, scopes):
-            _write_row(file, entry, report, is_mem0=is_mem0)
+            file.write((form.between if report.entries else "") + json.dumps(form.row(entry), ensure_ascii=False))
+            report.entries += 1
             if progress is not None:
                 progress(report.entries, None)
-        if is_mem0:
-            file.write("]}\n")
+        file.write(form.end if report.entries else form.end_of_none)
     report.files.append(place.name)
 
 
@@ -106,19 +104,16 @@ def _replacing(place: Path) -> Iterator[TextIO]:
         Path(temporary).replace(place)
 
 
-def _write_row(file: TextIO, entry: MemoryEntry, report: ExportReport, *, is_mem0: bool) -> None:
-    if is_mem0:
-        row: dict[str, Any] = mem0_forms.memory_of(entry)
-        # A memory that came from mem0 goes back under the id that it had there.
-        came = entry.metadata.get("import")
-        if entry.namespace == mem0_forms.NAMESPACE and isinstance(came, dict) and "id" in came:
-            row["id"] = came["id"]
-        if not any(row.get(name) for name in mem0_forms.IDS):
-            row["user_id"] = entry.scope
-        file.write((",\n" if report.entries else "\n") + json.dumps(row, ensure_ascii=False))
-    else:
-        file.write(json.dumps(_store_row(entry), ensure_ascii=False) + "\n")
-    report.entries += 1
+def _mem0_row(entry: MemoryEntry) -> dict[str, Any]:
+    """A memory of mem0's `get_all`."""
+    row: dict[str, Any] = mem0_forms.memory_of(entry)
+    # A memory that came from mem0 goes back under the id that it had there.
+    came = entry.metadata.get("import")
+    if entry.namespace == mem0_forms.NAMESPACE and isinstance(came, dict) and "id" in came:
+        row["id"] = came["id"]
+    if not any(row.get(name) for name in mem0_forms.IDS):
+        row["user_id"] = entry.scope
+    return row
 
 
 def _store_row(entry: MemoryEntry) -> dict[str, Any]:
@@ -140,6 +135,25 @@ def _store_row(entry: MemoryEntry) -> dict[str, Any]:
         "expires_at": None if entry.expires_at is None else entry.expires_at.astimezone(UTC).isoformat(),
         "ttl_minutes": ttl,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _FileForm:
+    """A form that is one file with a JSON object for each entry."""
+
+    row: Callable[[MemoryEntry], dict[str, Any]]
+    begin: str = ""
+    between: str = "\n"
+    end: str = "\n"
+    end_of_none: str = ""
+    """The end of a file without entries."""
+
+
+_FILE_FORMS: Final = {
+    "mem0": _FileForm(_mem0_row, begin='{"results": [\n', between=",\n", end="]}\n", end_of_none="]}\n"),
+    "langgraph": _FileForm(_store_row),
+}
+FORMATS: Final = ("markdown", *_FILE_FORMS)
 
 
 async def _markdown(

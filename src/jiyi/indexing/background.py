@@ -75,13 +75,13 @@ class BackgroundIndexer(BackgroundThread):
 
     def _drain(self, index: DerivedIndex) -> None:
         while not self._stop.is_set():
-            taken = self._drainer.advance(index, progress=self._go_on)
+            taken = self._drainer.advance(index, progress=self._stop_if_closing)
             # After a batch that was not full only newer writes can be left: they have announced themselves and are
             # gathered next. A rebuild takes in nothing (0) and goes on with what came meanwhile.
             if taken is None or 0 < taken < index.batch_size:
                 return
 
-    def _go_on(self, _done: int, _total: int | None) -> None:
-        """Whether closing should stop the work: building an index anew can take minutes."""
+    def _stop_if_closing(self, _done: int, _total: int | None) -> None:
+        """Raise `IndexingError` if the memory is being closed: building an index anew can take minutes."""
         if self._stop.is_set():
             raise IndexingError("building the index broke off, because the memory was closed")

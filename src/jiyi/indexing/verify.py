@@ -88,21 +88,22 @@ def verify(
         records = 0
         missing: list[str] = []
         stale: list[str] = []
-        unwanted: list[str] = []
         after = ""
         while page := store.scan(after_id=after, limit=_PAGE):
             records += len(page)
             after = page[-1].id
             for entry in page:
-                shown, wanted = held.pop(entry.id, ""), index.fingerprint(entry)
-                if shown != wanted:
-                    (missing if not shown else stale if wanted else unwanted).append(entry.id)
+                shown = held.pop(entry.id, None)
+                if shown is None:
+                    missing.append(entry.id)
+                elif shown != index.fingerprint(entry):
+                    stale.append(entry.id)
             if progress is not None:
                 progress(records, None)
         changed = _changed_since(store, log_position) if state.usable and log_position is not None else []
     # What was written in the meantime is not wrong in the index, only not there yet.
     pending = set(changed)
-    found = (missing, stale, [*twice, *held, *unwanted])
+    found = (missing, stale, [*twice, *held])
     missing, stale, surplus = ([i for i in ids if i not in pending] for ids in found)
     return IndexReport(
         index=index.name,

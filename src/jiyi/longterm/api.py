@@ -106,7 +106,7 @@ class Longterm:
         Messages and jobs are one transaction: whatever happens, none is there without the other.
         """
         scope = check_scope(user_id)
-        session = self._limits.check_session_id(conversation_id, "conversation_id")
+        session = self._limits.check_id(conversation_id, "conversation_id")
         checked = check_messages(messages)
         jobs: list[str] = await self._write(self._service.schedule_conversation, scope, session, checked)
         self._queued()
@@ -118,10 +118,10 @@ class Longterm:
         `message_ids` are those that `chat.put_many` returns. Scheduled again while it waits, it is done once.
         """
         scope = check_scope(user_id)
-        session = self._limits.check_session_id(conversation_id, "conversation_id")
+        session = self._limits.check_id(conversation_id, "conversation_id")
         if isinstance(message_ids, str) or not message_ids:
             raise InvalidInputError("message_ids must be a list of ids that is not empty")
-        ids = [self._limits.check_session_id(each, "message id") for each in message_ids]
+        ids = [self._limits.check_id(each, "message id") for each in message_ids]
         job_id: str = await self._run(self._service.schedule_messages, scope, session, ids)
         self._queued()
         return job_id
@@ -144,7 +144,7 @@ class Longterm:
         wants them. Nothing is stored twice.
         """
         scope = check_scope(user_id)
-        session = None if session_id is None else self._limits.check_session_id(session_id, "session_id")
+        session = None if session_id is None else self._limits.check_id(session_id, "session_id")
         most = check_whole(limit, "limit", 1, 1_000_000)
         return await self._run(self._service.take_candidates, scope, session, most)
 
@@ -264,7 +264,7 @@ class Longterm:
         strengthening_factor: float = STRENGTHENING_FACTOR,
         threshold: float = DEFAULT_THRESHOLD,
         exclude_memory_types: Sequence[str] = REFLECTION_TYPES,
-        dry_run: bool = False,  # noqa: FBT001, FBT002 - the design's parameter
+        dry_run: bool = False,  # noqa: FBT001, FBT002 - positional, like the parameters before it
     ) -> int | ForgettingPlan:
         """Take out of recall what has fallen below the threshold; returns how many. `restore` brings them back.
 
@@ -340,7 +340,7 @@ class Longterm:
         scope = check_scope(user_id)
         session = None
         if conversation_id is not None:
-            session = self._limits.check_session_id(conversation_id, "conversation_id")
+            session = self._limits.check_id(conversation_id, "conversation_id")
         for name, value in (("importance_threshold", importance_threshold), ("cooldown_hours", cooldown_hours)):
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e6:
                 raise InvalidInputError(f"{name} {value!r} must be a number from 0 on")
@@ -366,7 +366,7 @@ def _check_round(
     limits: Limits, user_id: str, conversation_id: str, user_content: str, assistant_content: str
 ) -> tuple[str, str, list[Message]]:
     scope = check_scope(user_id)
-    session = limits.check_session_id(conversation_id, "conversation_id")
+    session = limits.check_id(conversation_id, "conversation_id")
     texts = {"user": user_content, "assistant": assistant_content}
     for role, text in texts.items():
         if not isinstance(text, str):

@@ -137,7 +137,10 @@ class Conflicts:
         claim = newer.source.claim
         if claim is None or older.id not in claim.conflicts_with or not self._is_current(newer, older):
             return []
-        settled = replace(claim, conflicts_with=tuple(each for each in claim.conflicts_with if each != older.id))
+        named = dict.fromkeys(each for each in claim.conflicts_with if each != older.id)
+        if keep == "newer":
+            named |= dict.fromkeys(each for each in inherited(self._deps.store, older) if each != newer.id)
+        settled = replace(claim, conflicts_with=tuple(named))
         values: dict[str, Any] = {"source": replace(newer.source, claim=settled)}
         changes: list[Amendment] = []
         if keep == "older":
@@ -152,6 +155,16 @@ class Conflicts:
         """Whether all of them hold: none was superseded, forgotten, or has expired."""
         now = self._deps.now()
         return all(fact.is_active and not fact.has_expired(now) for fact in facts)
+
+
+def inherited(store: LongtermStore, gone: MemoryEntry) -> list[str]:
+    """The ids of facts that were in conflict with one that is replaced: they may contradict what replaces it too.
+
+    Otherwise a fact that was marked as possibly outdated would look current as soon as the newer one is corrected.
+    """
+    older = () if gone.source.claim is None else gone.source.claim.conflicts_with
+    known = OpenConflicts.among(store.conflicting(gone.scope, limit=_MAX_FACTS))
+    return [*older, *(newer.id for newer in known.newer.get(gone.id, ()))]
 
 
 def superseded_by(store: LongtermStore, old: MemoryEntry, new_id: str) -> list[Amendment]:

@@ -115,6 +115,11 @@ def drawn_from_several(language: Language) -> str:
     return _REFLECTION[language]
 
 
+def may_be_outdated(language: Language) -> str:
+    """The mark of what something later may have changed."""
+    return _OUTDATED[language]
+
+
 def fitted_line(
     hit: MemoryEntry,
     language: Language,

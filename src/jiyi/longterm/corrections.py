@@ -7,6 +7,7 @@ is possible but not likely enough, both stay and are linked as a possible confli
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -27,7 +28,7 @@ from jiyi.longterm.pair_evidence import (
 )
 from jiyi.longterm.replacement import Compared, only_describes
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
-from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, only_differs
+from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, only_differs, takes_back
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.day_and_time import says_more
 from jiyi.text.normalize import fold
@@ -57,15 +58,23 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.92
+CERTAIN: Final = 0.8
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.85
+SAID: Final = 0.75
 """The same for a message that says plainly that something has changed."""
-_EASIER: Final = 0.45
-"""So much less is enough where both are about the same attribute of the same subject, or the thing is named."""
+_EASIER: Final = 0.2
+"""So much less is enough where both are about the same attribute of the same subject."""
+_NAMED: Final = 0.35
+"""The same where a mistake is taken back, or the thing is named in plain words for a change."""
 _SAME_ATTRIBUTE: Final = 0.15
-POSSIBLE: Final = 0.3
-"""From this probability on both stay and are linked: with writers left out 0.7 of `conflicts()` are right then."""
+POSSIBLE: Final = 0.35
+"""From this probability on both stay and are linked."""
+_POSSIBLE_OF_ATTRIBUTE: Final = 0.15
+"""The same where both are likely about the same attribute. On unread sets three of five linked pairs are right, with
+higher thresholds no more, and half of what is outdated and still current is linked."""
+_RELATED: Final = 0.1
+_PIECE: Final = 0.6
+"""Below this probability it is not certain which part of a fact is replaced: all of it stays."""
 _DENIED: Final = 0.12
 """The same for a message that denies what a fact says."""
 _BEYOND_DOUBT: Final = 0.9
@@ -141,12 +150,13 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     evidence = evidence_of(new, olds, texts)
     matches = model.attributes(new, texts)
     likely = model.replaces(new, texts, evidence, message_evidence(folded), matches)
-    values = [
-        0.0 if bars else value if value >= least_for(new, text, found, match) else min(value, _UNSURE)
-        for value, text, found, match, bars in zip(likely, texts, evidence, matches, barred, strict=True)
-    ]
+    likely = [0.0 if bars else value for value, bars in zip(likely, barred, strict=True)]
+    least_of = [least_for(new, text, found, match) for text, found, match in zip(texts, evidence, matches, strict=True)]
+    values = [value if value >= needed else min(value, _UNSURE) for value, needed in zip(likely, least_of, strict=True)]
     certain = [
-        is_certain(found) or is_changed_attribute(new, text, found, match)
+        is_certain(new, text, found)
+        or is_changed_attribute(new, text, found, match)
+        or (bool(found.same_subject) and takes_back(message, text.text))
         for text, found, match in zip(texts, evidence, matches, strict=True)
     ]
     values = [
@@ -159,10 +169,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         for value, text in zip(values, texts, strict=True)
     ]
     least = SAID if _says_change(folded) else CERTAIN
-    enough = [
-        least - (_EASIER if _is_plain(folded, found, match) else 0.0)
-        for found, match in zip(evidence, matches, strict=True)
-    ]
+    enough = [least - _easier(folded, found, match) for found, match in zip(evidence, matches, strict=True)]
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
     for number, place in enumerate(ordered):
@@ -173,26 +180,39 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
                 findings.append(Finding(old, CONFLICTS, value, reason="a part of it has changed"))
             else:
                 findings.append(Finding(old, REPLACES, value, residue, "the same subject and attribute have changed"))
-        elif number == 0 and _may_contradict(message, old.entry.content, value, change):
-            findings.append(Finding(old, CONFLICTS, value, reason="this may contradict it"))
+    if not findings:
+        place = max(range(len(olds)), key=lambda place: (likely[place], -place))
+        least = _least_of_conflict(matches[place], least_of[place])
+        old = olds[place]
+        if _may_contradict(message, old.entry.content, likely[place] >= least and change >= _MAY_CHANGE, likely[place]):
+            findings.append(Finding(old, CONFLICTS, likely[place], reason="this may contradict it"))
     return findings
 
 
-def _may_contradict(message: str, fact: str, value: float, change: float) -> bool:
+def _least_of_conflict(match: AttributeMatch, least: float) -> float:
+    """From which probability on a message may contradict a fact that it does not replace."""
+    if least > 1:
+        # No probability is enough to replace it.
+        return _BEYOND_DOUBT
+    return _POSSIBLE_OF_ATTRIBUTE if match.same >= _RELATED else POSSIBLE
+
+
+def _may_contradict(message: str, fact: str, likely: bool, value: float) -> bool:  # noqa: FBT001
     """Whether both are to be linked: where it is likely enough, or where the message denies what the fact says."""
-    likely = (value >= POSSIBLE and change >= _MAY_CHANGE) or (value >= _DENIED and denies(message, fact))
-    return likely and not is_no_conflict(message, fact)
+    denied = value >= _DENIED and denies(message, fact)
+    return (likely or denied) and not is_no_conflict(message, fact)
 
 
 def _says_change(folded: str) -> bool:
     return any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
 
 
-def _is_plain(folded: str, evidence: PairEvidence, match: AttributeMatch) -> bool:
-    """Whether it is plain that a message and an older fact speak of the same."""
-    same_attribute = match.same >= _SAME_ATTRIBUTE and bool(evidence.same_subject)
+def _easier(folded: str, evidence: PairEvidence, match: AttributeMatch) -> float:
+    """How much less is enough because it is plain that a message and an older fact speak of the same."""
     reconsiders = is_mistake(folded) or _RECONSIDERS.search(folded) is not None
-    return same_attribute or reconsiders or (is_strong_change(folded) and bool(evidence.names_it))
+    if reconsiders or (is_strong_change(folded) and evidence.names_it):
+        return _NAMED
+    return _EASIER if match.same >= _SAME_ATTRIBUTE and evidence.same_subject else 0.0
 
 
 def evidence_of(message: Compared, olds: Sequence[Known], texts: Sequence[Compared]) -> list[PairEvidence]:
@@ -243,14 +263,18 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str | None:
     new = model.read_message(message)
     ending = ends(new.folded)
     others = {place for place, apart in enumerate(other_things(said, pieces)) if apart}
-    gone = _replaced_piece(pieces, model.pieces(new, parts), others)
+    values = model.pieces(new, parts)
+    gone = _replaced_piece(pieces, values, others)
+    rivals = [value for place, value in enumerate(values) if place not in others and place != gone]
+    if 1 / (1 + sum(math.exp(value - values[gone]) for value in rivals)) < _PIECE:
+        return None
     along = model.along(new, parts, gone)
     going = {place for place, value in enumerate(along) if value >= _GOES_ALONG[ending]} - others | {gone}
     if gone + 1 < len(pieces) and (
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
     ):
         going.add(gone + 1)
-    if not ending and says_more(said, pieces[gone]):
+    if (not ending or changes(new.folded)) and says_more(said, pieces[gone]):
         return None
     return without_pieces(pieces, going)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.model.identity import text_hash
 from jiyi.text import fold
+from jiyi.text.patterns import HAN, WEEKDAY
 
 if TYPE_CHECKING:
     from jiyi.text import Analyzer
@@ -39,7 +40,7 @@ _NUMBER: Final = re.compile(
     r"|[星期周礼拜]+[一二三四五六日天]"
 )
 _TIMES: Final = re.compile(
-    r"(?<=\d)\s*[ap]\.?m\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may"
+    rf"(?<=\d)\s*[ap]\.?m\b|\b{WEEKDAY}s?\b|\b(?:january|february|march|april|may"
     r"|june|july|august|september|october|november|december|morning|afternoon|evening|night|today|tomorrow|weekly"
     r"|daily|monthly)\b"
     r"|上午|下午|早上|晚上|中午|凌晨|今天|明天|后天|昨天|每天|每周|每月"
@@ -53,8 +54,8 @@ _NAMING: Final = frozenset(["叫", "名字", "名叫", "叫做", "name", "call"]
 _NOT: Final = re.compile(r"不能|不可以|不会|不可|不|没有|没")
 # Who speaks of whom is not what is said: "I like tea" and "the user likes tea" are one.
 # Chinese has no blanks between words; whose thing it is does not say who does what.
-_ROLE: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff][^\W\u3400-\u9fff']*")
-_DOUBLED: Final = re.compile(r"([\u3400-\u9fff])\1")
+_ROLE: Final = re.compile(rf"[{HAN}]|[^\W{HAN}][^\W{HAN}']*")
+_DOUBLED: Final = re.compile(rf"([{HAN}])\1")
 _BEGINNING: Final = 4
 _NO_ROLE: Final = frozenset(
     [

@@ -46,6 +46,10 @@ _TOGETHER_NAMED: Final = re.compile(
 _NAME: Final = re.compile(
     r"[A-Z][a-z]+|(?<![\u3400-\u9fff])[\u3400-\u9fff]{2,3}?(?=[、和跟与])|(?<=[、和跟与])[\u3400-\u9fff]{2}"
 )
+_IS_GONE: Final = re.compile(
+    r"走丢|跑丢|丢了|不见了|走失|送(?:人|走|给)|跑了|没了|走了|不在了"
+    r"|\b(?:lost|ran away|run away|missing|gone|rehomed|gave away|given away|left home|moved out)\b"
+)
 _POSSESSES: Final = re.compile(r"[开有养买]|是|\b(?:drives?|have|has|own|owns|is|got)\b")
 _DESCRIBES: Final = re.compile(
     r"^(?:that|which|who|it|it's|he|she|with|since|for) |^(?:它|每月|每年|每天|一共|已经|用了|开了|跑了)"
@@ -65,6 +69,10 @@ def ended(message: str, facts: Sequence[MemoryEntry]) -> tuple[list[int], str]:
         for place, fact in enumerate(facts)
         if _is_gone(folded, fact, dead=dead) and not one_of_several(message, fact.content)
     ]
+    if not gone and dead:
+        # 豆豆没了，昨天埋在院子里: another clause names the animal and says that it is gone.
+        whole = fold(message)
+        gone = [place for place, fact in enumerate(facts) if _is_gone(whole, fact, dead=False)]
     if not gone and dead:
         # "The cat died": only where there is no doubt which one is meant.
         gone = [place for place, fact in enumerate(facts) if _same_animal(folded, fact)]
@@ -95,7 +103,9 @@ def given_up(message: str, facts: Sequence[MemoryEntry]) -> dict[int, str | None
         having = [n for n in places if _POSSESSES.search(fold(facts[n].content))]
         certain = bool(named) or len(having) <= 1
         for place in named or places:
-            found.setdefault(place, _left_without(thing, facts[place].content) if certain else None)
+            fact = facts[place].content
+            told = certain and not one_of_several(message, fact)
+            found.setdefault(place, _left_without(thing, fact) if told else None)
     return found
 
 
@@ -133,12 +143,12 @@ def left_of_ended(message: str, fact: str) -> str:
 
 
 def one_of_several(message: str, fact: str) -> bool:
-    """Whether a fact names several together, and a message says of one of them that it has died.
+    """Whether a fact names several together, and a message says of one of them that it has died or is gone.
 
     "Rex died" says nothing of Luna in "I have two dogs, Rex and Luna".
     """
     folded = fold(message)
-    if not ends_life(folded):
+    if not ends_life(folded) and _IS_GONE.search(folded) is None:
         return False
     groups = [_NAME.findall(match[0]) for match in _TOGETHER_NAMED.finditer(fact)]
     return any(len({mentions(folded, name) for name in group}) > 1 for group in groups)

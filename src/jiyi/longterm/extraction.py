@@ -19,21 +19,26 @@ from jiyi.model.message import Message
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, LONGEST_FACT, MAX_FACTS, extract_messages
 from jiyi.text import fold, sentences
+from jiyi.text.code_spans import only_code, without_code_blocks
+from jiyi.text.statements.antecedents import asks_for_secrecy
 from jiyi.text.statements.claims import (
     ClaimText,
     claim_after_question,
+    claims_of_sentences,
     only_asks,
     refers_to_question,
-    split_claims,
     stated_in_question,
 )
-from jiyi.text.statements.cues import find_statements, strip_code
+from jiyi.text.statements.cues import find_statements
+from jiyi.text.statements.lasting import asks_to_remember, only_asks_to_remember
+from jiyi.text.statements.life_events import tells_life_event
 from jiyi.text.statements.mentions import quotes_people
-from jiyi.text.statements.non_statements import LEAD_IN
+from jiyi.text.statements.non_statements import ANNOUNCES, LEAD_IN
 from jiyi.text.statements.off_record import Spoken, keepable_texts
 from jiyi.text.statements.own_words import without_requested_text
 from jiyi.text.statements.smalltalk import is_small_talk
 from jiyi.text.statements.statement_features import (
+    FOREIGN_TEXT,
     WORTH_KEEPING,
     asks,
     asks_the_memory,
@@ -65,6 +70,12 @@ _TOLD = -0.6
 # What a question states is kept from here on, whatever the question is worth.
 _STATED = -0.15
 _MIN_WITHOUT_TOPIC = 5
+# "Is this right? I goes to school.": the statement is what is asked about.
+_ASKS_OF_TEXT: Final = re.compile(
+    r"^(?:so |ok |and )*(?:is|are|does|do|was|what does|what do|how does|how do you (?:say|spell))"
+    r" (?:this|that|these|the following)\b"
+    r"|^这(?:样|么|个|句|段|里)?(?:话|样|写|说)?.{0,4}(?:对|行|可以|通顺|什么意思|正确)"
+)
 _IMPORTANCE: Final = {
     "allergy": 0.95,
     "medication": 0.9,
@@ -120,7 +131,7 @@ class Proposal:
 
     @property
     def worth_keeping(self) -> bool:
-        """The design's condition."""
+        """Whether it says something, and is important enough."""
         return self.importance >= MIN_SCORE and bool(self.text)
 
 
@@ -163,48 +174,66 @@ def _by_rules(text: str, classifier: StatementClassifier) -> list[Proposal]:
     ]
 
 
-def _claims_of(kept: Sequence[tuple[str, str]]) -> list[ClaimText]:
-    """The claims of the kept sentences, each of which comes with the question that it answers or explains, if any."""
+@dataclass(slots=True)
+class _Sentence:
+    """A sentence of a message, the question before it, if there is one, and whether it is worth keeping."""
+
+    text: str
+    question: str = ""
+    kept: bool = False
+
+
+def _claims_of(said: Sequence[_Sentence]) -> list[ClaimText]:
+    """The claims of the kept sentences, a statement with the question that it answers or explains."""
     found: list[ClaimText] = []
-    together: list[str] = []
-    for sentence, question in kept:
-        if question and refers_to_question(sentence):
-            together = [each for each in together if each != question]
-            found += split_claims("\n".join(together)) if together else []
-            found.append(claim_after_question(question, sentence))
+    together: list[tuple[str, bool]] = []
+    for each in said:
+        if each.kept and each.question and refers_to_question(each.text):
+            found += claims_of_sentences([one for one in together if one[0] != each.question])
+            found.append(claim_after_question(each.question, each.text))
             together = []
         else:
-            together.append(sentence)
-    return found + (split_claims("\n".join(together)) if together else [])
+            together.append((each.text, each.kept))
+    return found + claims_of_sentences(together)
 
 
-def _kept_sentences(text: str, classifier: StatementClassifier) -> list[tuple[str, str]]:
-    """The sentences that are worth keeping: of a message that is, those that are not plainly something else.
-
-    Each comes with the question before it, if there is one.
-    """
-    parts = [part for part in sentences(strip_code(text)) if not is_small_talk(part) and len(part) <= _LONGEST_SENTENCE]
+def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentence]:
+    """The sentences of a message; kept are, of one that is worth it, those that are not plainly something else."""
+    parts = [
+        ANNOUNCES.sub("", part)
+        for part in sentences(without_code_blocks(text))
+        if (not is_small_talk(part) or asks_for_secrecy(part)) and not only_code(part)
+        if len(part) <= _LONGEST_SENTENCE
+    ]
     if not parts or is_quoted_text(text) or is_role_play(fold(text)):
         return []
     windows = ["".join(_joined(parts[start : start + _WINDOW])) for start in range(0, len(parts), _WINDOW)]
     asked = [_stated(part) for part in parts]
-    judged = [*windows, *parts, *(stated for stated in asked if stated)]
+    told = [_without_questions(parts[start : start + _WINDOW]) for start in range(0, len(parts), _WINDOW)]
+    judged = [*windows, *parts, *(stated for stated in asked if stated), *(each for each in told if each)]
     worth = classifier.worth([without_announcement(text) for text in judged])
     of_stated = iter(worth[len(windows) + len(parts) :])
-    found: list[tuple[str, str]] = []
+    of_told = iter(worth[len(judged) - len([each for each in told if each]) :])
+    of_windows = [max(worth[n], next(of_told)) if each else worth[n] for n, each in enumerate(told)]
+    found: list[_Sentence] = []
     question = ""
+    wanted = _asked_to_remember(parts)
     for place, part in enumerate(parts):
+        each = _Sentence(part)
+        found.append(each)
         before, question = question, ""
-        whole, own = worth[place // _WINDOW], worth[len(windows) + place]
+        whole, own = of_windows[place // _WINDOW], worth[len(windows) + place]
         stated = next(of_stated) if asked[place] else -1.0
         invented = is_invented(fold(part))
         if invented and own < _SURE:
             continue
         if only_asks(part):
             telling = _TOLD if tells_in_asking(part) else _TELLING
-            if own >= telling and not asks_the_memory(part):
-                found.append((part, ""))
+            each.kept = own >= telling and not asks_the_memory(part)
             question = part
+            continue
+        if place in wanted or (tells_life_event(part) and not invented):
+            each.question, each.kept = before, True
             continue
         alone = len(parts) == 1
         window = fold(windows[place // _WINDOW])
@@ -212,8 +241,43 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[tuple[st
         if (whole >= enough and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
             whole < enough and (own >= _SURE or stated >= _STATED) and not is_invented(window)
         ):
-            found.append((part, before))
+            each.question, each.kept = before, True
+    return _with_secrecy(found)
+
+
+def _with_secrecy(found: list[_Sentence]) -> list[_Sentence]:
+    """A sentence that asks for secrecy is kept with the one that tells the secret: after it, or else before it."""
+    for place, each in enumerate(found):
+        if asks_for_secrecy(each.text):
+            beside = [*found[:place][-1:], *(found[1:2] if place == 0 else [])]
+            each.kept = any(one.kept for one in beside) or (each.kept and not is_small_talk(each.text))
     return found
+
+
+def _asked_to_remember(parts: Sequence[str]) -> set[int]:
+    """The places of the sentences that somebody asks to remember: they are kept whatever they are about.
+
+    "Remember this" means the sentence before it, or at the beginning of a message the one after it.
+    """
+    wanted = set()
+    for place, part in enumerate(parts):
+        if only_asks_to_remember(part):
+            wanted.add(place - 1 if place else place + 1)
+        elif asks_to_remember(part):
+            wanted.add(place)
+    return {place for place in wanted if place < len(parts) and not only_asks_to_remember(parts[place])}
+
+
+def _without_questions(parts: Sequence[str]) -> str:
+    """What sentences tell besides those that only ask: a question takes nothing from the statement after it.
+
+    Empty where nothing is asked, where nothing is told, or where a text of somebody else is asked about.
+    """
+    told = [part for part in parts if not only_asks(part)]
+    of_text = any(FOREIGN_TEXT.search(fold(part)) or _ASKS_OF_TEXT.search(fold(part)) for part in parts)
+    if len(told) in {0, len(parts)} or of_text:
+        return ""
+    return "".join(_joined(told))
 
 
 def _stated(part: str) -> str:

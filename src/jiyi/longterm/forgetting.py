@@ -16,6 +16,7 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
 from jiyi.ports import Amendment, Fading
 from jiyi.text.statements.fact_kinds import fact_kind
+from jiyi.text.statements.lasting import DECISION, states_decision
 from jiyi.text.statements.upcoming import last_day_ahead
 
 PAGE: Final = 1_000
@@ -67,8 +68,8 @@ class ForgettingPlan:
     memories: tuple[FadingMemory, ...]
     """Those nearest to being forgotten, at most 1,000."""
     exempt: Mapping[str, int] = field(default_factory=dict)
-    """How many are kept whatever the curve says, by kind: health, identity, safety, instruction; and `upcoming`, what
-    names a day that is still ahead."""
+    """How many are kept whatever the curve says, by kind: health, identity, safety, instruction, requested, decision;
+    and `upcoming`, what names a day that is still ahead."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -97,7 +98,7 @@ class Forgetter:
                 each
                 for each in page
                 if self._retention(curve, each, now) < threshold
-                and not self.exempt(each.attribute, each.statement)
+                and not self.exempt(each.attribute, each.statement, each.lasting)
                 and not is_upcoming(each.content, each.event_time or each.created_at, now)
             ]
             while faded:
@@ -118,7 +119,7 @@ class Forgetter:
         nearest: list[tuple[float, str, float]] = []
         for page in self._pages(scope, excluded):
             for each in page:
-                kind = self.exempt(each.attribute, each.statement)
+                kind = self.exempt(each.attribute, each.statement, each.lasting)
                 if kind:
                     exempt[kind] += 1
                     continue
@@ -140,14 +141,18 @@ class Forgetter:
         )
         return ForgettingPlan(count, considered, memories, dict(exempt))
 
-    def exempt(self, attribute: str, statement: str) -> str:
-        """The kind for which a fact is not forgotten, by what it is about or by its words; empty when it may be."""
+    def exempt(self, attribute: str, statement: str, lasting: str) -> str:
+        """The kind for which a fact is not forgotten, by what it is about or by its words; empty when it may be.
+
+        `lasting` is what was read from its message when it was made.
+        """
         kinds = self._deps.exempt
         known = exempt_kind(attribute, kinds)
         if known or not statement:
             return known
-        kind = fact_kind(statement, attribute)
-        return kind if kind in kinds else ""
+        # Facts of earlier versions have only their words.
+        words = DECISION if states_decision(statement) else ""
+        return next((kind for kind in (fact_kind(statement, attribute), lasting, words) if kind and kind in kinds), "")
 
     @staticmethod
     def on_curve(entry: MemoryEntry, curve: EbbinghausForgetting, threshold: float, now: datetime) -> FadingMemory:

@@ -12,19 +12,21 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from jiyi.errors import ModelError
-from jiyi.longterm.claim_reading import attribute_of, in_first_person, read_claim
+from jiyi.longterm.antecedent import with_antecedent
+from jiyi.longterm.claim_reading import attribute_of, in_first_person, may_be_told, probe_of, read_claim
 from jiyi.longterm.classifier import StatementClassifier
-from jiyi.longterm.conflicts import superseded_by
+from jiyi.longterm.conflicts import inherited, superseded_by
 from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
 from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.longterm.replacement import ReplacementModel
-from jiyi.longterm.residue import residue_without_attribute
+from jiyi.longterm.residue import relative_named_in, residue_without_attribute
 from jiyi.longterm.rule_router import route_by_rules
+from jiyi.longterm.told_changes import changed_fact
 from jiyi.longterm.vetoes import forbids
 from jiyi.model.category import MemoryCategory
-from jiyi.model.claim import USER, Claim
+from jiyi.model.claim import Claim
 from jiyi.model.domain import SUBSTANTIAL
 from jiyi.model.entry import FACT_TYPE, MAX_NAME, MemoryEntry, Source
 from jiyi.model.filters import Filters
@@ -34,13 +36,11 @@ from jiyi.model.storable import storable
 from jiyi.ports import Amendment
 from jiyi.ports.longterm import MessagesDeletedError
 from jiyi.recall.request import Request
-from jiyi.text import detect_language, fold
+from jiyi.text import fold
 from jiyi.text.statements.change_words import is_temporary
 from jiyi.text.statements.claims import only_asks
-from jiyi.text.statements.pronouns import may_mean, mentions_somebody
 from jiyi.text.statements.steering import is_steering
 from jiyi.text.statements.subject_phrases import about_different_things
-from jiyi.text.statements.subjects import subject_words
 
 if TYPE_CHECKING:
     from jiyi.longterm.recently_recalled import RecentlyRecalled
@@ -61,18 +61,6 @@ _SAID = 0.75
 _REPEATED = 0.4
 _NOTHING_NEW = 0.6
 _PROBED = 50
-# Words that stand in most statements of an attribute.
-_PROBES = {
-    "name": "我叫 名字 my name is called",
-    "age": "今年 岁 years old",
-    "city": "住在 搬到 live in moved to",
-    "job": "工作 职业 是 work as",
-    "employer": "工作 上班 入职 work at joined",
-    "phone": "手机 电话 号码 phone number",
-    "email": "邮箱 email address",
-    "birthday": "生日 birthday",
-    "favourite": "最喜欢 最爱 favourite favorite",
-}
 
 
 @dataclass(slots=True)
@@ -124,9 +112,11 @@ class FactIngestor:
         model = self._deps.models.scorer
         work = _Work(scope, conversation_id, said, messages, made_by(model))
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
-        shown = [entry for entry in shown if entry.source.name == work.speaker]
+        shown = [entry for entry in shown if may_be_told(entry, work.speaker)]
         proposals = propose(model, said, [entry.content for entry in shown], self._classifier)
-        proposals = [self._with_antecedent(scope, proposal) for proposal in proposals]
+        if any(proposal.claim is not None and proposal.claim.pronoun for proposal in proposals):
+            last = self._deps.store.facts(scope, limit=_ANTECEDENTS)
+            proposals = [with_antecedent(proposal, said.user, conversation_id, last) for proposal in proposals]
         decision = self._decide(work, proposals, shown)
         if model is None and said.user:
             self._apply_changes(work, decision)
@@ -164,25 +154,6 @@ class FactIngestor:
         return self._deps.store.commit(
             scope, decision.entries, decision.amendments, actor=self._deps.actor, made_of=list(ends)
         )
-
-    def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:
-        """A claim that begins with a pronoun gets the person or animal that the user spoke of last, if it fits.
-
-        Where the last fact that speaks of anybody does not tell who is meant, the claim stays as it was said.
-        """
-        if proposal.claim is None or not proposal.claim.pronoun:
-            return proposal
-        for fact in self._deps.store.facts(scope, limit=_ANTECEDENTS):
-            claim = fact.source.claim
-            of_other = claim is not None and claim.subject != USER
-            if not of_other and not mentions_somebody(fact.content):
-                continue
-            who = subject_words(fact.content)
-            if not of_other or not who or not may_mean(proposal.text, fact.content):
-                return proposal
-            sign = "：" if detect_language(proposal.text) == "zh" else ": "
-            return replace(proposal, text=f"{who}{sign}{proposal.text}")
-        return proposal
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
@@ -239,18 +210,21 @@ class FactIngestor:
         found = {fact.id for fact in facts}
         facts += [fact for fact in self._similar(work.scope, work.said.user, _CANDIDATES) if fact.id not in found]
         # Only facts of this room are replaced: a message that would end anything else is not kept for that.
-        facts = [fact for fact in facts if _may_be_replaced(fact, work.scope) and fact.source.name == work.speaker]
+        facts = [fact for fact in facts if _may_be_replaced(fact, work.scope) and may_be_told(fact, work.speaker)]
         if not facts:
             return
         olds = [Known(fact, gist(fact.content, analyzer)) for fact in facts]
         said = work.said.user[:_QUERY_CHARACTERS]
-        for finding in judge(said, olds, self._replacement):
+        findings = judge(said, olds, self._replacement)
+        if not decision.entries and all(finding.verdict != REPLACES for finding in findings):
+            self._keep_change(work, decision, facts)
+        for finding in findings:
             if finding.known.entry.id in decision.replaced:
                 continue
             entry = self._nearest(decision.entries, finding)
             if entry is None and finding.verdict == REPLACES:
                 # Of what only might contradict a fact, and is not worth keeping, nothing is kept.
-                entry = self._stating_the_change(work, decision, finding)
+                entry = self._stating_the_change(work, decision, finding.known.entry)
             if entry is not None:
                 self._apply(decision, finding, entry)
 
@@ -262,9 +236,15 @@ class FactIngestor:
         best = max(range(len(entries)), key=lambda place: likeness[place] or 0.0)
         return entries[best]
 
-    def _stating_the_change(self, work: _Work, decision: _Decision, finding: Finding) -> MemoryEntry | None:
+    def _keep_change(self, work: _Work, decision: _Decision, facts: Sequence[MemoryEntry]) -> None:
+        """Keep a message that says of something known that it has changed, as a possible conflict."""
+        old = changed_fact(work.said.user, facts)
+        entry = self._stating_the_change(work, decision, old) if old is not None else None
+        if entry is not None and old is not None:
+            self._link(decision, entry, old.id)
+
+    def _stating_the_change(self, work: _Work, decision: _Decision, old: MemoryEntry) -> MemoryEntry | None:
         """The message itself as a fact, where nothing else was kept of it: an end must not be forgotten either."""
-        old = finding.known.entry
         text = " ".join(work.said.user.split())[:500]
         entry = self._entry(work, Proposal(text, old.importance_score, old.domain or _DEFAULT_DOMAIN), by_user=True)
         if entry is not None:
@@ -290,7 +270,7 @@ class FactIngestor:
         replaceable = (
             not only_asks(entry.content)
             and _may_be_replaced(old, entry.scope)
-            and old.source.name == entry.source.name
+            and may_be_told(old, entry.source.name, entry.content)
             and old.event_time <= entry.event_time
             and old.id != entry.id
             and old.id not in decision.replaced
@@ -298,30 +278,36 @@ class FactIngestor:
         if not replaceable:
             return
         if finding.verdict != REPLACES or old.pinned:
-            self._link(decision, entry, old)
+            self._link(decision, entry, old.id)
             return
         decision.replaced.add(old.id)
         decision.amendments += self._supersede(old, entry)
-        if finding.residue and finding.residue != old.content:
-            rest = self._residue(old, finding.residue, entry)
+        for other in inherited(self._deps.store, old):
+            self._link(decision, entry, other)
+        left = finding.residue or self._name_left(old, entry)
+        if left and left != old.content:
+            rest = self._residue(old, left, entry)
             if rest is not None:
                 decision.entries.append(rest)
 
     @staticmethod
-    def _link(decision: _Decision, entry: MemoryEntry, old: MemoryEntry) -> None:
-        """Both stay; the newer one names the older one as a possible conflict.
-
-        `entry` may have been linked before: what counts is its form in the decision.
-        """
+    def _link(decision: _Decision, entry: MemoryEntry, old: str) -> None:
+        """Both stay; the newer one, in its form in the decision, names the older one as a possible conflict."""
         place = next(number for number, each in enumerate(decision.entries) if each.id == entry.id)
         source = decision.entries[place].source
         claim = source.claim or Claim()
-        if old.id not in claim.conflicts_with:
-            linked = replace(claim, conflicts_with=(*claim.conflicts_with, old.id))
+        if old not in claim.conflicts_with:
+            linked = replace(claim, conflicts_with=(*claim.conflicts_with, old))
             decision.entries[place] = replace(decision.entries[place], source=replace(source, claim=linked))
 
     def _supersede(self, old: MemoryEntry, new: MemoryEntry) -> list[Amendment]:
         return [replace(change, because=new.id) for change in superseded_by(self._deps.store, old, new.id)]
+
+    def _name_left(self, old: MemoryEntry, new: MemoryEntry) -> str:
+        """Who a relative is, if a fact that goes is the only one that says it."""
+        name, left = relative_named_in(old.content, new.content)
+        others = self._similar(old.scope, left, _SHOWN_TO_MODEL) if left else []
+        return "" if any(name in each.content for each in others if each.id != old.id) else left
 
     def _residue(self, old: MemoryEntry, text: str, new: MemoryEntry) -> MemoryEntry | None:
         """What an older fact says besides the replaced claim, as a fact of its own, as old as the older one."""
@@ -333,7 +319,7 @@ class FactIngestor:
             id=new_id(),
             key=key,
             content=text,
-            source=replace(old.source, claim=read_claim(text, by_user=_said_by_user(old.source))),
+            source=replace(old.source, claim=_claim_of_residue(text, old.source)),
             occurred_at=old.event_time,
             updated_at=new.updated_at,
             superseded_by=None,
@@ -375,7 +361,7 @@ class FactIngestor:
                 work.maker,
                 trust,
                 tuple(message_id for message_id, _, _ in work.messages),
-                read_claim(proposal.text, by_user=by_user),
+                read_claim(proposal.text, by_user=by_user, message=work.said.user),
                 name=speaker,
             ),
             # Work that was done late is still about when it was said.
@@ -397,7 +383,7 @@ class FactIngestor:
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
-        probe = f"{_PROBES.get(attribute.split(maxsplit=1)[0], '')} {attribute} {'' if subject == 'user' else subject}"
+        probe = probe_of(subject, attribute)
         filters = Filters((scope,), memory_types=(FACT_TYPE,))
         return self._deps.similar.answer(Request(probe, filters, limit=_PROBED, mode="keyword"))
 
@@ -436,8 +422,9 @@ def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
     return entry.scope == scope and entry.memory_type == FACT_TYPE and entry.domain is not None
 
 
-def _said_by_user(source: Source) -> bool:
-    return source.trust == "user" if source.claim is None else source.claim.said_by != "assistant"
+def _claim_of_residue(text: str, source: Source) -> Claim:
+    claim = source.claim
+    return replace(read_claim(text, by_user=source.said_by_user), lasting="" if claim is None else claim.lasting)
 
 
 def _said_at(messages: Sequence[tuple[str, Message, datetime]], *, by_user: bool) -> datetime | None:

@@ -7,12 +7,11 @@ an exception. `replacement` weighs all of it: none of these decides alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.endings import PARTNERS
-from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, shared_words
+from jiyi.longterm.replacement import Compared, closest, mentions, shared_words
 from jiyi.text.day_and_time import age_in, units_in
 from jiyi.text.statements.change_words import (
     adds,
@@ -35,7 +34,7 @@ from jiyi.text.statements.subjects import (
     starts_with_subject,
     subject_of,
 )
-from jiyi.text.statements.topics import TOPICS, topics_of
+from jiyi.text.statements.topics import TOPICS, WEAK_TOPICS, topics_of
 
 __all__ = [
     "PairEvidence",
@@ -75,12 +74,13 @@ _SINGLE: Final = frozenset(topic.name for topic in TOPICS if topic.single)
 _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
 
 
+_SCHOOL_YEAR: Final = re.compile(r"\b(?:year|grade) (\d{1,2})\b|([一二三四五六七八九])年级")
 _NEVER: Final = 2.0
 _SURELY_SAME: Final = 0.5
 _OF_EXCEPTION: Final = 0.9
-_OF_ADDITION: Final = 0.92
-_OF_OTHER_TOPIC: Final = 0.9
-_OF_OTHER_THING: Final = 0.95
+_OF_ADDITION: Final = 0.8
+_OF_OTHER_TOPIC: Final = 0.8
+_OF_OTHER_THING: Final = 0.8
 _SAME_ATTRIBUTE: Final = 0.1
 _IF_SAME_ATTRIBUTE: Final = 0.5
 
@@ -144,6 +144,9 @@ def pair_evidence(
 
 def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: AttributeMatch) -> float:
     """From which probability on a message may replace an older fact; above 1 where no probability is enough."""
+    if is_mistake(new.folded) and evidence.named_in_it:
+        # "my flight is on the 9th, I misread the email": it is the one of which something was said.
+        return 0.0
     if evidence.parallel or (evidence.only_of_others and not evidence.names_it and not evidence.named_in_it):
         return _NEVER
     if is_mistake(new.folded) or evidence.measured_anew:
@@ -164,10 +167,17 @@ def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: Attri
     return min(least, _IF_SAME_ATTRIBUTE) if match.same >= _SAME_ATTRIBUTE else least
 
 
-def is_certain(evidence: PairEvidence) -> bool:
+def is_certain(new: Compared, old: Compared, evidence: PairEvidence) -> bool:
     """Whether a message surely replaces an older fact: both give a figure of the same measure of the same person."""
     apart = evidence.parallel or evidence.only_of_others or evidence.apart
-    return bool(evidence.measured_anew and evidence.same_subject) and not apart
+    measured = evidence.measured_anew or _in_another_year(new.folded, old.folded)
+    return bool(measured and evidence.same_subject) and not apart
+
+
+def _in_another_year(said: str, known: str) -> bool:
+    """Whether both tell in which year of school somebody is."""
+    years = [_SCHOOL_YEAR.findall(text) for text in (said, known)]
+    return all(len(found) == 1 for found in years) and years[0] != years[1]
 
 
 def is_changed_attribute(new: Compared, old: Compared, evidence: PairEvidence, match: AttributeMatch) -> bool:
@@ -275,10 +285,6 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
         # He or she is whoever the message names.
         return not ours - {USER, ""} and (theirs != USER or newest)
     return newest and theirs != USER and "" in ours
-
-
-def _mentions_any(folded: str, subjects: AbstractSet[str]) -> bool:
-    return any(mentions_subject(folded, subject) for subject in subjects)
 
 
 def _subjects(folded: str) -> tuple[set[str], str]:

@@ -1,14 +1,15 @@
 """The profile of a user for a prompt: the current facts that an answer has to respect whatever is asked. Pure.
 
 "Plan a dinner, mind our diets" shares no word with "I'm coeliac": what always counts is not found by relevance. The
-order does not depend on the question, so that servers which cache prompts find the same text again.
+order of these does not depend on the question, so that servers which cache prompts find the same text again; what is
+left goes to the facts nearest to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import Final
 
 from jiyi.longterm.conflicts import OpenConflicts
@@ -25,7 +26,9 @@ from jiyi.text.statements.fact_kinds import (
     PREFERENCE,
     begins_with_another_person,
     fact_kind,
+    is_about_answers,
     is_request,
+    states_own_name,
 )
 
 MAX_FACTS: Final = 300
@@ -33,10 +36,12 @@ MAX_FACTS: Final = 300
 _MAX_LINE: Final = 80
 _SCHEDULE: Final = "tasks_and_schedules"
 _OF_OTHERS: Final = "other people"
-_SHARES: Final = {HEALTH: 4, IDENTITY: 4, INSTRUCTION: 4, _OF_OTHERS: 3}
-"""Which part of the profile: a quarter is kept for each of the user's own health, their identity and standing
-instructions, and other people have a third at most."""
-_RESERVED: Final = (HEALTH, IDENTITY, INSTRUCTION)
+_ALWAYS: Final = "always"
+_SHARES: Final = {_ALWAYS: 2, HEALTH: 4, IDENTITY: 4, INSTRUCTION: 4, _OF_OTHERS: 3}
+"""Which part of the profile: up to a half is kept for how the assistant is to answer and what the user is called; a
+quarter for each of the user's own health, their identity and other standing instructions; other people have a third
+at most."""
+_RESERVED: Final = (_ALWAYS, HEALTH, IDENTITY, INSTRUCTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,46 +54,51 @@ class _Kind:
 
 
 _PINNED: Final = _Kind(0)
-_OWN: Final = {HEALTH: _Kind(1, HEALTH), IDENTITY: _Kind(2, IDENTITY), PREFERENCE: _Kind(5)}
-_STANDING: Final = _Kind(3, INSTRUCTION)
-_OTHERS: Final = {HEALTH: _Kind(4, _OF_OTHERS), IDENTITY: _Kind(6, _OF_OTHERS), PREFERENCE: _Kind(7, _OF_OTHERS)}
-_REST: Final = _Kind(8)
-_REST_OF_OTHERS: Final = _Kind(9, _OF_OTHERS)
-_APPOINTMENT: Final = _Kind(10)
+_ANSWERING: Final = _Kind(1, _ALWAYS)
+_NAME: Final = _Kind(2, _ALWAYS)
+_OWN: Final = {HEALTH: _Kind(3, HEALTH), IDENTITY: _Kind(4, IDENTITY), PREFERENCE: _Kind(7)}
+_STANDING: Final = _Kind(5, INSTRUCTION)
+_OTHERS: Final = {HEALTH: _Kind(6, _OF_OTHERS), IDENTITY: _Kind(8, _OF_OTHERS), PREFERENCE: _Kind(9, _OF_OTHERS)}
+_REST: Final = _Kind(11)
+_REST_OF_OTHERS: Final = _Kind(12, _OF_OTHERS)
+_APPOINTMENT: Final = _Kind(13)
+_REMAINING: Final = (_REST, _REST_OF_OTHERS, _APPOINTMENT)
+_MAX_NEAR: Final = 10_000
 
 
-def in_order(facts: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+def in_order(
+    facts: Iterable[MemoryEntry], nearness: Callable[[MemoryEntry], int | None] = lambda _: None
+) -> list[MemoryEntry]:
     """The facts that state something, in the order in which a profile is filled.
 
-    Pinned; the user's own health, then identity; standing instructions; other people's health; the user's preferences;
-    other people's identity and preferences; other facts; appointments. Inside of each the more important and the newer
-    first.
+    Pinned; how the assistant is to answer; what the user is called; the user's own health, then identity; other
+    standing instructions; other people's health; the user's preferences; other people's identity and preferences; other
+    facts; appointments. Inside of each the more important and the newer first; of other facts and appointments those
+    with the smallest `nearness`, their place among what is found for the question, come before all.
     """
-    return sorted((fact for fact in facts if fact.pinned or not is_request(fact.content)), key=_place)
 
+    def place(fact: MemoryEntry) -> tuple[float | str, ...]:
+        kind = _kind(fact)
+        near = nearness(fact) if kind in _REMAINING else None
+        by_question = (_REST.place - 1 + near / _MAX_NEAR,) if near is not None and near < _MAX_NEAR else (kind.place,)
+        return (*by_question, -round(fact.importance_score, 1), -fact.created_at.timestamp(), fact.id)
 
-def _place(fact: MemoryEntry) -> tuple[float | str, ...]:
-    return (_kind(fact).place, -round(fact.importance_score, 1), -_seconds(fact.created_at), fact.id)
+    return sorted((fact for fact in facts if fact.pinned or not is_request(fact.content)), key=place)
 
 
 def _kind(fact: MemoryEntry) -> _Kind:
-    claim = fact.source.claim
-    kind = fact_kind(fact.content, "" if claim is None else claim.attribute)
     if fact.pinned:
         return _PINNED
-    if kind == INSTRUCTION:
-        return _STANDING
+    claim = fact.source.claim
+    attribute = "" if claim is None else claim.attribute
+    kind = fact_kind(fact.content, attribute)
+    if kind == INSTRUCTION or is_about_answers(fact.content, attribute):
+        return _ANSWERING if is_about_answers(fact.content, attribute) else _STANDING
     about_others = (claim is not None and claim.subject != USER) or begins_with_another_person(fact.content)
-    known = (_OTHERS if about_others else _OWN).get(kind)
-    if known is not None:
-        return known
-    if fact.domain == _SCHEDULE:
-        return _APPOINTMENT
-    return _REST_OF_OTHERS if about_others else _REST
-
-
-def _seconds(moment: datetime) -> float:
-    return moment.timestamp()
+    if kind == IDENTITY and not about_others and states_own_name(fact.content):
+        return _NAME
+    rest = _APPOINTMENT if fact.domain == _SCHEDULE else _REST_OF_OTHERS if about_others else _REST
+    return (_OTHERS if about_others else _OWN).get(kind, rest)
 
 
 def build_profile(
@@ -101,10 +111,12 @@ def build_profile(
     zone: tzinfo,
     said: Callable[[MemoryEntry], bool],
     conflicts: OpenConflicts,
+    nearness: Callable[[MemoryEntry], int | None] = lambda _: None,
 ) -> tuple[str, list[MemoryEntry]]:
     """The block in at most `budget` tokens, and the facts in it; those of which `said` is true are left out.
 
-    The user's own health, their identity and standing instructions have their shares whatever else there is. A fact
+    How to answer, what the user is called, their own health and identity and standing instructions have their shares
+    whatever else there is; the first two come above their share before anything else does. A fact
     that does not fit is left out, and shorter ones after it may still be in. A fact that a newer one may contradict is
     marked, and stands after it.
     """
@@ -115,8 +127,10 @@ def build_profile(
         counter,
         lambda fact: [newer for newer in conflicts.newer_than(fact) if not said(newer)],
     )
-    ordered = [fact for fact in in_order(facts) if not said(fact)]
-    selection.fill([fact for fact in ordered if _kind(fact) is _PINNED or _kind(fact).share in _RESERVED])
+    ordered = [fact for fact in in_order(facts, nearness) if not said(fact)]
+    reserved = [fact for fact in ordered if _kind(fact) is _PINNED or _kind(fact).share in _RESERVED]
+    selection.fill(reserved)
+    selection.fill([fact for fact in reserved if _kind(fact).share == _ALWAYS], above_shares=True)
     selection.fill(ordered)
     selection.fill(ordered, above_shares=True)
     shown = conflicts.newer_first(fact for fact in ordered if fact.id in selection.lines)

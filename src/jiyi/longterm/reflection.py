@@ -51,7 +51,7 @@ _HEADINGS: Final = {
 
 
 class Reflector:
-    """Checks the design's conditions and makes reflections."""
+    """Makes reflections, when there are enough new facts that matter and the last one is long enough ago."""
 
     def __init__(self, deps: LongtermDeps) -> None:
         self._deps = deps

@@ -34,17 +34,13 @@ from jiyi.text.statements.change_words import (
 )
 from jiyi.text.statements.claims import clauses_of, pieces_of
 from jiyi.text.statements.subjects import SUBJECT_WORDS, USER, names_in, starts_with_subject, subject_of
-from jiyi.text.statements.topics import TOPICS, topics_of
+from jiyi.text.statements.topics import TOPICS, WEAK_TOPICS, topics_of
 
 if TYPE_CHECKING:
     from jiyi.longterm.pair_evidence import PairEvidence
     from jiyi.ports import Embedder
     from jiyi.text import Analyzer
 
-WEAK_TOPICS: Final = frozenset(
-    {"family", "friends and colleagues", "plan", "travel", "like and dislike", "skill", "origin"}
-)
-"""Topics that two statements often share without being about the same thing."""
 _SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
 _REFERENCE: Final = re.compile(r"那[个位家边台]|之前|原来|前面|旧|\b(?:it|that|the old|he|she|they|him|her|there)\b")
 _PAST: Final = re.compile(r"\b(?:'ve|have|has|got|gone|went|\w+ed)\b")

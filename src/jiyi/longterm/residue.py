@@ -13,18 +13,34 @@ from typing import Final
 
 from jiyi.longterm.claim_reading import attribute_of
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.claims import pieces_of
+from jiyi.text.statements.persons import SURNAMES
 from jiyi.text.statements.phrase import SPEAKER
 from jiyi.text.statements.phrases_en import predicate_en
 from jiyi.text.statements.phrases_zh import predicate_zh
 from jiyi.text.statements.subject_phrases import names_its_subject, phrases_of
 from jiyi.text.statements.subjects import PRONOUN, starts_with_subject, subject_words
 
-__all__ = ["HEADING", "residue_without_attribute", "says_something", "without_pieces"]
+__all__ = ["HEADING", "relative_named_in", "residue_without_attribute", "says_something", "without_pieces"]
 
 HEADING: Final = re.compile(r"[:：]\s*$")
 _ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+# Half of a list: "Mimi and", 咪咪和.
+_DANGLING: Final = re.compile(
+    r"(?:\s+(?:and|or|but|plus|&|\+|-)|(?<=[\u3400-\u9fff])(?:和|跟|与|及|以及|还有|而且|并且|或者?))\s*$"
+)
+_ONLY_A_TIME: Final = re.compile(
+    r"(?:早上|上午|中午|下午|晚上|傍晚|凌晨|夜里)?[\d一二两三四五六七八九十]{1,3}"
+    r"(?:点(?:半|钟|[一三]刻|[\d一二三四五六七八九十]+分?)?|[:：]\d\d)"
+    r"(?:[到至~-][^，。]{1,8})?[。.]?$|(?:at )?\d{1,2}(?::\d\d)?(?: ?(?:am|pm|o'clock))?\.?$",
+    re.IGNORECASE,
+)
+_DAY: Final = re.compile(
+    r"^(?:(?:这|下|上|本)个?(?:周|星期|礼拜)[一二三四五六日天末]?|(?:周|星期|礼拜)[一二三四五六日天末]|今[天晚]|明[天晚]|后天"
+    r"|\d{1,2}月(?:\d{1,2}[号日])?|\d{1,2}[号日])+(?:的|有|是)?"
+)
+_NOUN: Final = re.compile(r"[\u3400-\u9fff]{2,8}$")
 _COORDINATED: Final = re.compile(r"\b(?:and|but|&)\s*$", re.IGNORECASE)
 _ONE_MORE: Final = re.compile(r"^(?:an?|the|my|our|some|one|two|three|four|five|\d+|[A-Z])\b")
 _NEGATED: Final = re.compile(r"\b(?:not|never|no)\b|n't\b|不|没")
@@ -38,6 +54,37 @@ _FIRST_PERSON: Final = frozenset(
 )
 
 
+# Whoever is born one stays one: a partner or a colleague may be somebody else now.
+_RELATIVE_ZH: Final = re.compile(
+    r"(?P<who>(?:我|我们|咱)?(?:的|家)?(?:[大小二三]?(?:姐姐?|妹妹?|哥哥?|弟弟?|舅舅?|姑姑?|姨妈?|叔叔?|伯伯?)"
+    r"|表[姐妹哥弟]|堂[姐妹哥弟]|爸爸?|妈妈?|父亲|母亲|儿子|女儿|闺女|侄子|侄女|外甥女?|孙子|孙女|爷爷|奶奶|外公|外婆|姥姥|姥爷))"
+    r"(?P<name>[\u3400-\u9fff]{2,3})(?P<place>在[\u3400-\u9fff]{2,4})?(?=做|当|工作|上班|上学|读|教|开|是|住)"
+)
+_NOT_A_NAME: Final = re.compile(r"[在是的了有要会去来叫说不也都还刚已现最今明昨后每一两]")
+_RELATIVE_EN: Final = re.compile(
+    r"(?P<who>(?:[Mm]y|[Oo]ur) (?:(?:older|younger|big|little|twin|eldest|youngest|elder|half|step)[ -])?"
+    r"(?:brother|sister|mother|mum|mom|father|dad|son|daughter|cousin|uncle|aunt|auntie|nephew|niece|grandmother"
+    r"|grandfather|gran|grandma|grandpa|grandson|granddaughter)),? (?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?),? (?=[a-z])"
+)
+_NAMES: Final = re.compile(r"叫|名字|\b(?:names?|called)\b", re.IGNORECASE)
+
+
+def relative_named_in(fact: str, message: str) -> tuple[str, str]:
+    """The name of a relative, and what a fact says of who that is beside what a message replaces.
+
+    我哥林晓峰在北京 of 我哥林晓峰在北京做律师. Empty where the message says the name or is about it.
+    """
+    found = _RELATIVE_ZH.match(fact) or _RELATIVE_EN.match(fact)
+    if found is None or found["name"] in message or _NAMES.search(message):
+        return "", ""
+    who, name = found["who"], found["name"]
+    if not has_han(who):
+        return name, f"{who[0].upper()}{who[1:]}'s name is {name}"
+    if _NOT_A_NAME.search(name) or (name[0] not in SURNAMES and name[0] not in "小阿"):
+        return "", ""
+    return name, found[0] if found["place"] else f"{who}叫{name}"
+
+
 def residue_without_attribute(text: str) -> str:
     """What a fact says besides the piece that sets an attribute; empty when that is all of it."""
     pieces = pieces_of(text)
@@ -49,20 +96,31 @@ def without_pieces(pieces: Sequence[str], gone: AbstractSet[int]) -> str:
     """What is left of a fact: all its other parts, with its subject; empty when they say nothing."""
     heading = HEADING.search(pieces[0]) is not None
     left = [piece for number, piece in enumerate(pieces) if number not in gone]
-    text = "".join(left).strip(" ,，；;、:：&").removesuffix(" and").removeprefix("and ").strip()
+    text = _DANGLING.sub("", "".join(left).strip(" ,，；;、:：&")).removeprefix("and ").strip(" ,，；;、:：&")
     if (
         not left
         or (len(left) == 1 and heading and 0 not in gone)
         or not any(says_something(fold(piece)) for piece in left)
     ):
         return ""
-    return text if left[0] is pieces[0] else _readable(text, pieces[0])
+    whole = text if left[0] is pieces[0] else _readable(text, pieces[0])
+    return _with_thing(whole, pieces[0]) if _ONLY_A_TIME.match(whole) else whole
+
+
+def _with_thing(time: str, first: str) -> str:
+    """A bare time with what takes place then, as the first part of the fact named it; empty where it did not."""
+    phrase = phrases_of(first)[0]
+    bare = _DAY.sub("", first.strip(" ,，；;、:：&"))
+    thing = phrase.head if phrase.named else bare if _NOUN.match(bare) and phrase != SPEAKER else ""
+    if not thing:
+        return ""
+    return f"{thing}：{time}" if has_han(thing) else f"{thing}: {time}"
 
 
 def _readable(text: str, first: str) -> str:
     """The rest of a fact without its first part, with what it needs of that part to be read alone."""
     folded = fold(text)
-    han = _HAN.search(text) is not None
+    han = has_han(text)
     pronoun = PRONOUN.search(folded) is not None
     begins = (predicate_zh if han else predicate_en)(text)
     named = names_its_subject(text)
@@ -94,4 +152,4 @@ def _subject_in(first: str, who: str) -> str:
 def says_something(piece: str) -> bool:
     """Whether a part of a fact is more than a filler or a bare name of its subject."""
     bare = _ONLY_SUBJECT.sub("", piece.strip(" ,，；;、:：&"))
-    return len(bare) >= (2 if _HAN.search(bare) else 4)
+    return len(bare) >= (2 if has_han(bare) else 4)

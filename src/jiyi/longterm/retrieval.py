@@ -1,4 +1,4 @@
-"""Hybrid recall of the long-term design: candidates, metadata, decay, weighing, and what counts as use."""
+"""Hybrid recall of the long-term room: candidates, metadata, decay, weighing, and what counts as use."""
 
 from __future__ import annotations
 

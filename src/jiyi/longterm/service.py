@@ -221,7 +221,7 @@ class LongtermService:
         curve = EbbinghausForgetting()
         fading = self.forgetter.on_curve(entry, curve, DEFAULT_THRESHOLD, self._deps.now())
         claim = entry.source.claim
-        kind = "" if claim is None else self.forgetter.exempt(claim.attribute, entry.content)
+        kind = "" if claim is None else self.forgetter.exempt(claim.attribute, entry.content, claim.lasting)
         if not kind and is_upcoming(entry.content, entry.event_time, self._deps.now()):
             kind = UPCOMING
         exempt = bool(kind) or entry.pinned or entry.memory_type in REFLECTION_TYPES or entry.domain is None

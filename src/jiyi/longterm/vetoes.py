@@ -13,12 +13,15 @@ from jiyi.text.statements.change_words import adds, is_bygone, is_exception, is_
 from jiyi.text.statements.claims import clauses_of
 from jiyi.text.statements.content_words import content_words
 from jiyi.text.statements.ended_things import ends_something_else
+from jiyi.text.statements.holders import of_another_holder
 from jiyi.text.statements.no_change import changes_nothing_of, only_differs
 from jiyi.text.statements.persons import about_other_persons, persons_of
+from jiyi.text.statements.replaced_by_one_kind import outlasts
 from jiyi.text.statements.requests import asks_something_else
 from jiyi.text.statements.subjects import USER, relations_in, subject_of
+from jiyi.text.statements.things_of_one_kind import is_another_of_its_kind
 
-__all__ = ["denies", "forbidden", "forbids", "is_no_conflict", "only_differs"]
+__all__ = ["denies", "forbidden", "forbids", "is_no_conflict", "only_differs", "takes_back"]
 
 _ONE_MORE: Final = re.compile(
     r"捡了|送来|领养|出生|多了一|又[添养多来]|也是|新添|添了"
@@ -29,6 +32,14 @@ _SIDES: Final = (re.compile(r"左|\bleft\b"), re.compile(r"右|\bright\b"))
 _DENIED: Final = re.compile(
     r"(?:不是|不再|戒掉?|别再?|不能|不要|没有|不对)(?P<zh>[^，。]{1,10})"
     r"|(?:n't|\bnot|\bnever|\bno longer|\bstop(?:ped)?|\bquit|\bavoid) (?P<en>[^,.]{1,30})"
+)
+_FROM: Final = re.compile(
+    r"\b(?:switched|moved|changed|swapped|gone|went) (?:over )?from (?P<of>[a-z][^,.]{1,30}?) to\b"
+)
+_NO_LONGER: Final = re.compile(
+    r"\b(?:doesn't|doesnt|don't|dont|isn't|isnt|not) (?P<any>[a-z][^,.]{2,40}?) any ?more\b"
+    r"|\bno longer (?P<en>[a-z][^,.]{2,40}?)(?=$|[,.!]| (?:since|because|so|after)\b)"
+    r"|不再(?P<zh>[\u3400-\u9fff]{2,6}?)了?(?=$|[，。！])"
 )
 _SPEAKER: Final = re.compile(
     r"我(?!的?(?:爸|妈|哥|姐|弟|妹|老|爷|奶|儿|女|同|朋|师|邻))|\b(?:i|i'm|i've|im|ive|we|we've|me|us)\b"
@@ -49,6 +60,9 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
         or asks_something_else(message, fact)
         or ends_something_else(message, fact)
         or takes_up_something_else(message, fact)
+        or of_another_holder(message, fact)
+        or outlasts(message, fact)
+        or is_another_of_its_kind(message, fact)
         for fact in facts
     ]
 
@@ -83,6 +97,23 @@ def denies(message: str, fact: str) -> bool:
     return any(content_words(words) & known for words in denied) or any(
         pair in word for pair in pairs for word in known
     )
+
+
+def takes_back(message: str, fact: str) -> bool:
+    """Whether all that a message says is no longer done is what a fact tells: "Jo doesn't walk the dog any more"."""
+    known = content_words(fact)
+    left = _FROM.search(fold(message))
+    before = content_words(left["of"]) if left is not None else frozenset()
+    if before and before <= known:
+        # "I switched from gas to an induction hob": what it was is named.
+        return True
+    for match in _NO_LONGER.finditer(fold(message)):
+        if match["zh"] and match["zh"] in fold(fact):
+            return True
+        denied = content_words(match["en"] or match["any"] or "")
+        if len(denied) > 1 and denied <= known:
+            return True
+    return False
 
 
 def _only_one(said: str, known: str, one: re.Pattern[str], other: re.Pattern[str]) -> bool:

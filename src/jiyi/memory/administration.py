@@ -48,7 +48,7 @@ class Administration(MemoryBase):
 
     async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
         """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
-        checked = self._limits.check_session_id(job_id, "job_id")
+        checked = self._limits.check_id(job_id, "job_id")
         requeued = await self._write(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
         self._queued()
         return requeued
@@ -76,7 +76,7 @@ class Administration(MemoryBase):
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
         self._written()
         consolidated = await self._make_runtime().consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
-        repaired = await self._rebuild_differing(dry_run=bool(dry_run)) if scope is None else []
+        repaired = await self._repair_indexes(dry_run=bool(dry_run)) if scope is None else []
         return {
             **report,
             "expired": expired,
@@ -85,8 +85,8 @@ class Administration(MemoryBase):
             "indexes_mended": repaired,
         }
 
-    async def _rebuild_differing(self, *, dry_run: bool) -> list[str]:
-        """Rebuild the indexes that differ from the records; their names. What they hold rightly is taken over.
+    async def _repair_indexes(self, *, dry_run: bool) -> list[str]:
+        """Repair the indexes that differ from the records; their names. What they hold rightly is taken over.
 
         An index of an earlier version does not hold the vectors of summarised facts, for example.
         """
@@ -222,7 +222,7 @@ class Administration(MemoryBase):
         self, id_prefix: str, *, scope: str | None = None, limit: int = 10
     ) -> Sequence[MemoryEntry]:
         """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
-        text = self._limits.check_session_id(id_prefix, "id_prefix")
+        text = self._limits.check_id(id_prefix, "id_prefix")
         most = self._limits.check_limit(limit)
         visible = visible_scopes(self._scope(scope))
         return await self._run(self._components.administration.entries_by_id_prefix, text, visible, most)
@@ -343,7 +343,7 @@ class Administration(MemoryBase):
             facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")
             if self._settings.workspace is not None:
                 facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
-        elif self._settings.workspace is not None:
+        elif self._settings.has_notes:
             problems = await self._run((await self._notes_made()).problems)
             facts["note_problems"] = [problem.to_dict() for problem in problems]
             if problems:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from jiyi.errors import InvalidInputError
@@ -105,8 +105,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
 
         own, settings, is_group = self._scope(scope), self._settings, check_kind(kind) == "group"
         bound: list[tuple[Tool, Handler]] = []
-        has_notes = settings.workspace is not None and not settings.enable_simple_memory
-        if has_notes and (is_group or own == settings.scope):
+        if settings.has_notes and (is_group or own == settings.scope):
             bound += note_tools(self.notes, kind)
         if not is_group or may_be_seen_by_group(own):
             simple = settings.enable_simple_memory
@@ -144,7 +143,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
         from jiyi.agent import Agent, AgentDeps
         from jiyi.agent.dependencies import check_options
         from jiyi.agent.prompt import share_out
-        from jiyi.agent.turn import make_toolbox
+        from jiyi.agent.turn import allowed_tools
         from jiyi.notes.visibility import check_kind
         from jiyi.text.token_count import counter_for
 
@@ -162,20 +161,22 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             max_rounds=max_rounds,
             extract=extract,
         )
-        has_notes = settings.workspace is not None and not settings.enable_simple_memory
-        has_notes = has_notes and (is_group or scope == settings.scope)
+        has_notes = settings.has_notes and (is_group or scope == settings.scope)
         counter = counter_for(model.name if model is not None else None)
+        toolbox = partial(self._toolbox, scope, kind, MAX_TOOL_ANSWER, zone=zone)
+        tools_shown = allowed_tools(toolbox(None), options).openai()
+        shares = share_out(options, tools_shown, counter, with_notes=has_notes)
         deps = AgentDeps(
             scope=scope,
             session_id=session,
             kind=kind,
-            chat=self.chat(session, scope=scope),
+            chat=self.chat(session, scope=scope, token_limit=shares.conversation),
             notes=self.notes if has_notes else None,
             longterm=self.longterm,
             stores=self._lt,
             recall=self.recall,
             feedback=self.runtime.feedback,
-            toolbox=lambda hides: self._toolbox(scope, kind, MAX_TOOL_ANSWER, hides, zone),
+            toolbox=toolbox,
             model=model,
             counter=counter,
             run=self._run,
@@ -188,9 +189,6 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             retries=settings.llm_retries,
             simple=settings.enable_simple_memory,
         )
-        shares = share_out(options, make_toolbox(deps, options, None).openai(), counter, with_notes=has_notes)
-        limit = shares.conversation
-        deps = replace(deps, chat=self.chat(session, scope=scope, token_limit=limit))
         return Agent(deps, options, shares, self._agent_sessions())
 
     # --- closing --------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jiyi.ports.administration import ChangeSignal
     from jiyi.runtime import MemoryRuntime
 
-_log = logging.getLogger("jiyi.notes")
+_log = logging.getLogger("jiyi.memory")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -105,7 +105,7 @@ class MemoryBase:
         settings = self._settings
         if self._agent_sessions.made:
             self._flush_sessions(self._agent_sessions().idle(60 * settings.session_idle_minutes))
-        if settings.workspace is None or not settings.note_candidates or settings.enable_simple_memory:
+        if not settings.has_notes or not settings.note_candidates:
             return
         try:
             self._notes_service().keep_up()

@@ -145,8 +145,8 @@ class Conversations(MemoryBase):
         return await self._settle(candidate_id, "rejected", by, scope)
 
     async def _settle(self, candidate_id: str, state: str, by: str | None, scope: str | None) -> bool:
-        checked = self._limits.check_session_id(candidate_id, "candidate_id")
-        who = self._settings.actor if by is None else self._limits.check_session_id(by, "by")
+        checked = self._limits.check_id(candidate_id, "candidate_id")
+        who = self._settings.actor if by is None else self._limits.check_id(by, "by")
         return await self._write(
             self._components.chats.settle_candidate, self._scope(scope), checked, state=state, by=who
         )

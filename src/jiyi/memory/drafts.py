@@ -112,7 +112,7 @@ _CHECKS: dict[str, Callable[[Limits, Any], Any]] = {
     "importance": lambda _, value: check_importance(value),
     "memory_type": lambda _, value: check_word(value, "memory_type"),
     "domain": lambda _, value: check_word(value, "domain"),
-    "conversation_id": lambda limits, value: limits.check_session_id(value, "conversation_id"),
+    "conversation_id": lambda limits, value: limits.check_id(value, "conversation_id"),
     "occurred_at": lambda _, value: clock.require_aware(value, "occurred_at"),
     "position": lambda _, value: check_whole(value, "position", 0, MAX_POSITION),
     "metadata": lambda _, value: check_metadata(value),

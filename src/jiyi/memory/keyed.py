@@ -243,7 +243,7 @@ class KeyedMemory(MemoryBase):
         if key_or_id is not None and id is not None:
             raise InvalidInputError("pass key_or_id or an id, not both")
         by_id = id is not None
-        named = self._limits.check_session_id(id if by_id else key_or_id, "id" if by_id else "key_or_id")
+        named = self._limits.check_id(id if by_id else key_or_id, "id" if by_id else "key_or_id")
         changes = checked_fields(
             self._limits,
             content=content,
@@ -338,7 +338,7 @@ class KeyedMemory(MemoryBase):
             return self._limits.check_key(key), None
         if key is not None:
             raise InvalidInputError("pass a key or an id, not both")
-        return None, self._limits.check_session_id(entry_id, "id")
+        return None, self._limits.check_id(entry_id, "id")
 
     async def _put_one(self, draft: Draft) -> MemoryEntry:
         # A request that is done once is noted beside what it has written, which therefore has a call of its own.
@@ -359,7 +359,7 @@ class KeyedMemory(MemoryBase):
         Notes are off in simple mode; the coverage of each hit says so.
         """
         settings = self._settings
-        if settings.workspace is None or not settings.recall_notes or settings.enable_simple_memory:
+        if not settings.has_notes or not settings.recall_notes:
             return False
         if kind == "group" and filters.scopes[0].startswith(GROUP_PREFIX):
             return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, NotRequired, TypeAlias, TypedDict, Unpack
 
 from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
@@ -23,6 +23,22 @@ _FORGET_AT_ONCE = 500
 """How many entries one transaction of `forget_many` forgets."""
 
 Words: TypeAlias = str | Iterable[str] | None
+
+
+class Conditions(TypedDict):
+    """The conditions of `list`, `count` and `forget_many` as they were given."""
+
+    category: Words
+    memory_types: Words
+    domains: Words
+    tags: Iterable[str] | None
+    conversation_id: str | None
+    key_prefix: str | None
+    namespace: Sequence[str] | None
+    since: datetime | None
+    until: datetime | None
+    where: Mapping[str, Any] | None
+    now: NotRequired[datetime | None]
 
 
 class Listing(MemoryBase):
@@ -48,19 +64,19 @@ class Listing(MemoryBase):
 
         With `now` those count that had not expired at that moment, also if they are archived since.
         """
-        filters = self._listed(
+        filters = self._filters(
             visible_scopes(self._scope(scope)),
-            category,
-            memory_types,
-            domains,
-            tags,
-            conversation_id,
-            key_prefix,
-            namespace,
-            since,
-            until,
-            where,
-            now,
+            category=category,
+            memory_types=memory_types,
+            domains=domains,
+            tags=tags,
+            conversation_id=conversation_id,
+            key_prefix=key_prefix,
+            namespace=namespace,
+            since=since,
+            until=until,
+            where=where,
+            now=now,
         )
         return await self._run(self._store.count, filters)
 
@@ -88,18 +104,18 @@ class Listing(MemoryBase):
         counts.
         """
         own = (self._scope(scope),)
-        filters = self._listed(
+        filters = self._filters(
             own,
-            category,
-            memory_types,
-            domains,
-            tags,
-            conversation_id,
-            key_prefix,
-            namespace,
-            since,
-            until,
-            where,
+            category=category,
+            memory_types=memory_types,
+            domains=domains,
+            tags=tags,
+            conversation_id=conversation_id,
+            key_prefix=key_prefix,
+            namespace=namespace,
+            since=since,
+            until=until,
+            where=where,
         )
         if filters in (make_filters(own), make_filters(own, without_types=(MESSAGE_TYPE,))):
             raise InvalidInputError("forget_many needs a condition, such as key_prefix, tags or where")
@@ -162,7 +178,7 @@ class Listing(MemoryBase):
         asked = [self._limits.check_content(text, "texts") for text in texts]
         if not asked or len(asked) > _MAX_TEXTS:
             raise InvalidInputError(f"texts must be 1 to {_MAX_TEXTS} texts, not {len(asked)}")
-        known = [self._limits.check_session_id(each, "ids") for each in ids]
+        known = [self._limits.check_id(each, "ids") for each in ids]
         scopes = visible_scopes(self._scope(scope))
         return await self._run(self._components.engine.similarities, asked, known, scopes)
 
@@ -198,55 +214,42 @@ class Listing(MemoryBase):
         check_whole(offset, "offset", 0, _MAX_OFFSET)
         order = make_order(sort, descending)
         after = None if cursor is None else place_of_cursor(cursor, order)
-        filters = self._listed(
+        filters = self._filters(
             visible_scopes(self._scope(scope)),
-            category,
-            memory_types,
-            domains,
-            tags,
-            conversation_id,
-            key_prefix,
-            namespace,
-            since,
-            until,
-            where,
-            now,
+            category=category,
+            memory_types=memory_types,
+            domains=domains,
+            tags=tags,
+            conversation_id=conversation_id,
+            key_prefix=key_prefix,
+            namespace=namespace,
+            since=since,
+            until=until,
+            where=where,
+            now=now,
         )
         # One more than asked for: it tells whether another page follows.
         found = await self._run(self._store.page, filters, limit=most + 1, offset=offset, order=order, after=after)
         return _page(found, most, order)
 
-    def _listed(
-        self,
-        scopes: tuple[str, ...],
-        category: Words,
-        memory_types: Words,
-        domains: Words,
-        tags: Iterable[str] | None,
-        conversation_id: str | None,
-        key_prefix: str | None,
-        namespace: Sequence[str] | None,
-        since: datetime | None,
-        until: datetime | None,
-        where: Mapping[str, Any] | None,
-        now: datetime | None = None,
-    ) -> Filters:
+    def _filters(self, scopes: tuple[str, ...], **given: Unpack[Conditions]) -> Filters:
         """The conditions, checked. Messages are left out unless a type or a conversation is asked for."""
-        limits = self._limits
-        session = None if conversation_id is None else limits.check_session_id(conversation_id, "conversation_id")
+        limits, conversation_id, key_prefix = self._limits, given["conversation_id"], given["key_prefix"]
+        session = None if conversation_id is None else limits.check_id(conversation_id, "conversation_id")
+        now = given.get("now")
         return make_filters(
             scopes,
-            category=category,
-            memory_types=memory_types,
-            without_types=(MESSAGE_TYPE,) if memory_types is None and session is None else (),
-            domains=domains,
-            tags=limits.check_tags(tags),
+            category=given["category"],
+            memory_types=given["memory_types"],
+            without_types=(MESSAGE_TYPE,) if given["memory_types"] is None and session is None else (),
+            domains=given["domains"],
+            tags=limits.check_tags(given["tags"]),
             conversations=() if session is None else (session,),
-            since=since,
-            until=until,
-            where=where,
+            since=given["since"],
+            until=given["until"],
+            where=given["where"],
             key_prefix="" if key_prefix is None else limits.check_prefix(key_prefix),
-            namespace=namespace,
+            namespace=given["namespace"],
             alive_at=None if now is None else clock.require_aware(now, "now"),
         )
 

@@ -28,6 +28,8 @@ class Claim:
     """Who says so: `user`, `assistant`, or the person who is quoted."""
     single: bool = False
     """Whether the attribute has one value at a time."""
+    lasting: str = ""
+    """Why it is not forgotten with time: `requested`, somebody asked to remember it, or `decision`, of a group."""
     conflicts_with: tuple[str, ...] = ()
     """Ids of older facts that this one may contradict; both stay until somebody settles it."""
 

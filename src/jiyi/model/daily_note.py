@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 from typing import Final
 
+from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 
 NOTES_FOLDER: Final = "memory"
@@ -83,6 +84,32 @@ def moment_of(day: date | None, zone: tzinfo) -> datetime | None:
         return None if day is None else datetime.combine(day, time_of_day(12), tzinfo=zone).astimezone(UTC)
     except (OverflowError, ValueError):
         return None
+
+
+def bounds_of_days(since: object, until: object, zone: tzinfo) -> tuple[datetime | None, datetime | None]:
+    """Days as a caller gave them, checked, as moments: the begin of the first, and the end of the last."""
+    first, last = _checked_day(since, "since"), _checked_day(until, "until")
+    if first is not None and last is not None and first > last:
+        raise InvalidInputError(f"since {first} is after until {last}; swap them")
+    try:
+        start, end = bounds_of(first, last, zone)
+        return (
+            None if start is None else clock.require_aware(start, "since"),
+            None if end is None else clock.require_aware(end, "until"),
+        )
+    except OverflowError:
+        raise InvalidInputError(f"the days {first} to {last} are outside the calendar") from None
+
+
+def _checked_day(value: object, name: str) -> date | None:
+    if value is None:
+        return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    try:
+        return date.fromisoformat(value.strip() if isinstance(value, str) else "")
+    except ValueError:
+        raise InvalidInputError(f"{name} {value!a} is no day; write it as 2026-11-15") from None
 
 
 def bounds_of(first: date | None, last: date | None, zone: tzinfo) -> tuple[datetime | None, datetime | None]:

@@ -1,4 +1,4 @@
-"""The six domains of the long-term design."""
+"""The six domains that the facts of the long-term room belong to."""
 
 from __future__ import annotations
 

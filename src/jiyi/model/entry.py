@@ -28,9 +28,10 @@ MAX_NAME = 200
 """How many characters of the name of who said something are kept beside it."""
 _ROLES = {"user": "user", "agent": "assistant"}
 """Who said a message, by the trust of its source."""
-_HIT_FIELDS = frozenset(
-    {"relevance_score", "similarity", "confident", "explanation", "context", "other_sources", "corrected_by"}
-)
+_HIT_VALUES = ("relevance_score", "similarity", "confident")
+HIT_ENTRIES = ("context", "other_sources", "corrected_by")
+"""The fields of a hit that are entries themselves."""
+_HIT_FIELDS = frozenset({*_HIT_VALUES, "explanation", *HIT_ENTRIES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class Source:
     """Of a message, and of a fact that was made of it: the name of who said it, if it has one."""
     role: str | None = None
     """Of an imported message: who said it, `user` or `assistant`. Otherwise the trust tells it."""
+
+    @property
+    def said_by_user(self) -> bool:
+        """Of a fact: whether it was made of what the user said, also where the conversation was imported."""
+        return self.trust == "user" if self.claim is None else self.claim.said_by != "assistant"
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -105,6 +111,16 @@ class Explanation:
                 {"index": c.index, "answered": c.answered, "behind": c.behind, "note": c.note} for c in self.coverage
             ],
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`."""
+        return cls(
+            parts=dict(data["parts"]),
+            matched_terms=tuple(data["matched_terms"]),
+            coverage=tuple(IndexCoverage(**each) for each in data["coverage"]),
+            highlights=tuple((start, end) for start, end in data["highlights"]),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +237,7 @@ class MemoryEntry:
         return self.occurred_at or self.created_at
 
     def __getitem__(self, name: str) -> Any:
-        """A field by its name, as in the long-term design: `memory["content"]`."""
+        """A field by its name: `memory["content"]`."""
         if name not in _READABLE:
             raise KeyError(name)
         return getattr(self, name)
@@ -275,16 +291,7 @@ class MemoryEntry:
 
     def as_record(self) -> MemoryEntry:
         """This entry without the fields of a hit."""
-        return replace(
-            self,
-            relevance_score=None,
-            similarity=None,
-            confident=None,
-            explanation=None,
-            context=(),
-            other_sources=(),
-            corrected_by=(),
-        )
+        return replace(self, **_NOT_A_HIT)
 
     def index_hash(self) -> str:
         """Digest of the fields that derived indexes store."""
@@ -314,16 +321,16 @@ class MemoryEntry:
         for name in _TIMES:
             if data[name] is not None:
                 data[name] = clock.to_text(data[name])
-        for name in ("relevance_score", "similarity", "confident"):
+        for name in _HIT_VALUES:
             value = getattr(self, name)
             if value is not None:
                 data[name] = value
         if self.explanation is not None:
             data["explanation"] = self.explanation.to_dict()
-        for name in ("context", "other_sources"):
-            around = getattr(self, name)
-            if around:
-                data[name] = [entry.to_dict() for entry in around]
+        for name in HIT_ENTRIES:
+            others = getattr(self, name)
+            if others:
+                data[name] = [entry.to_dict() for entry in others]
         return data
 
     @classmethod
@@ -346,6 +353,7 @@ class MemoryEntry:
 
 
 FIELDS = tuple(f.name for f in fields(MemoryEntry))
+_NOT_A_HIT: dict[str, Any] = {f.name: f.default for f in fields(MemoryEntry) if f.name in _HIT_FIELDS}
 _PLACES = {name: place for place, name in enumerate(FIELDS)}
 _values_of = attrgetter(*FIELDS)
 # Straight into the slots: an entry cannot be changed by assignment.

@@ -18,10 +18,13 @@ EXEMPT_KINDS = {
     "identity": frozenset({"name", "age", "birthday", "contact", "phone", "email", "origin", "belief and identity"}),
     "safety": frozenset({"allergy", "medication", "emergency contact"}),
     "instruction": frozenset[str](),
+    "requested": frozenset[str](),
+    "decision": frozenset[str](),
     "pinned": frozenset[str](),
 }
 """Kinds of facts that can be kept from being forgotten, each with its attributes; what is pinned never is. Health,
-identity and standing instructions are known by the words of a fact as well."""
+identity and standing instructions are known by the words of a fact as well, what somebody asked to remember and what a
+group has decided by the message that a fact was made of."""
 DEFAULT_EXEMPT = tuple(EXEMPT_KINDS)
 DEFAULT_THRESHOLD = 0.1
 """A memory with less than this left is forgotten."""

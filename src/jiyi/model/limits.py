@@ -35,9 +35,13 @@ class Limits:
         """The beginning of a key."""
         return self._text(prefix, "key_prefix", self.max_key_characters)
 
-    def check_session_id(self, session_id: object, name: str = "session_id") -> str:
-        """A session or conversation id: like a key."""
-        return self._text(session_id, name, self.max_key_characters)
+    def check_id(self, value: object, name: str) -> str:
+        """An id of whatever kind: like a key."""
+        return self._text(value, name, self.max_key_characters)
+
+    def check_session_id(self, session_id: object) -> str:
+        """The id of a session."""
+        return self.check_id(session_id, "session_id")
 
     def check_user_word(self, word: object) -> str:
         """A word for the dictionary: like a key."""

@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
 
 Sort: TypeAlias = Literal["created", "event", "key"]
-SORTS: Final[tuple[Sort, ...]] = ("created", "event", "key")
+SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
 _SHOWN: Final = 200
 """How many characters of a text a notebook shows."""
 Place: TypeAlias = tuple[str, str]

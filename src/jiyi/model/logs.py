@@ -7,8 +7,8 @@ import re
 from typing import Final
 
 LOGGERS: Final = (
-    *("agent", "chat", "compat.mem0", "config", "feed", "index", "jobs", "longterm", "notes", "runtime", "scope"),
-    *("requests", "server"),
+    *("agent", "chat", "compat.mem0", "config", "feed", "index", "jobs", "longterm", "memory", "notes", "runtime"),
+    *("scope", "requests", "server"),
 )
 """The loggers below `jiyi`."""
 

@@ -9,6 +9,8 @@ from jiyi.errors import InvalidScopeError
 from jiyi.model.logs import escape_controls
 
 PUBLIC = "public"
+ERASED_SCOPE = "erased"
+"""Under which the change log keeps ids and times of scopes that were erased. Nobody may be called so."""
 MAX_SCOPE_CHARACTERS = 256
 GROUP_PREFIX = "group:"
 """The prefix of the scopes of group conversations: a group shares no memories with a private scope."""
@@ -59,10 +61,10 @@ def may_be_seen_by_group(scope: str) -> bool:
 
 def scope_problem(scope: object) -> str | None:
     """Returns what is wrong with a scope, or `None`."""
-    if not isinstance(scope, str):
-        return f"is a {type(scope).__name__}, not text"
-    if not scope:
-        return "is empty"
+    if not isinstance(scope, str) or not scope:
+        return "is empty" if scope == "" else f"is a {type(scope).__name__}, not text"
+    if scope == ERASED_SCOPE:
+        return "is kept for what is left of erased scopes"
     if len(scope) > MAX_SCOPE_CHARACTERS:
         return f"has {len(scope)} characters (at most {MAX_SCOPE_CHARACTERS})"
     if scope != scope.strip():

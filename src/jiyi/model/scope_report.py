@@ -72,6 +72,11 @@ class ScopeReceipt:
     that is opened with such a workspace reads them again."""
 
     @property
+    def found(self) -> bool:
+        """Whether there was anything of the scope. A receipt for a name that was mistyped says `False`."""
+        return bool(any(self.removed.values()) or self.remaining or self.note_workspaces)
+
+    @property
     def complete(self) -> bool:
         """Whether nothing of the scope was left in the store. The files of the user are named in `note_files`."""
         return self.erased and not self.remaining
@@ -85,5 +90,6 @@ class ScopeReceipt:
             "note_workspaces": list(self.note_workspaces),
             "note_files": list(self.note_files),
             "at": clock.to_text(self.at),
+            "found": self.found,
             "complete": self.complete,
         }

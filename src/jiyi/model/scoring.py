@@ -15,7 +15,7 @@ DECAY_RATE: Final = 0.99
 
 @dataclass(frozen=True, slots=True)
 class FinalWeights:
-    """α, β, γ and the decay rate, with the defaults of the long-term design."""
+    """The weights of α·relevance + β·decay + γ·importance, and the decay rate."""
 
     alpha: float = 0.5
     beta: float = 0.2

@@ -155,7 +155,7 @@ def _find_entry(service: NotesService, candidate: Candidate, kind: str) -> Appen
     A changed time zone may shift the day.
     """
     wanted = entry_id_of(candidate)
-    for day in neighbouring_days(local_day(candidate.created_at, service.settings.zone())):
+    for day in neighbouring_days(local_day(candidate.created_at, service.settings.zone)):
         path, found = service.entries_of_day(day, kind=kind)
         if any(placed.entry.id == wanted for placed in found):
             return AppendedNote(wanted, path, candidate.created_at, new=False)

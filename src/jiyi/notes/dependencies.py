@@ -33,8 +33,8 @@ class NotesSettings:
     """The data directory of the memory."""
     scope: str
     actor: str
-    zone: Callable[[], tzinfo]
-    """Called each time: without a named zone it is the offset of the machine, which summer time changes."""
+    zone: tzinfo
+    """Of the days of notes. That of the machine, too, has for each moment the offset that it had then."""
     limits: Limits
     append: AppendLimits
     lock_timeout: float = 30.0

@@ -52,7 +52,7 @@ class Scanner:
         files: Files,
         store: RecordStore,
         identity: WorkspaceIdentity,
-        zone: Callable[[], tzinfo],
+        zone: tzinfo,
         *,
         max_bytes: int,
     ) -> None:
@@ -192,7 +192,7 @@ class Scanner:
                 continue
             # The title of a daily note repeats its day, which every piece has as its time.
             headings, above = (tuple(t for t in titles if t != named) for titles in (piece.headings, piece.above))
-            occurred = piece.entry.at if piece.entry is not None else moment_of(day, self._zone())
+            occurred = piece.entry.at if piece.entry is not None else moment_of(day, self._zone)
             content = with_headings(above, text)
             moment = occurred.isoformat() if occurred is not None else ""
             name = text_hash(scope, path, *headings, "\x1f", *above, "\x1f", text, moment, *tags)

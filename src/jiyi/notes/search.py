@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model import clock
-from jiyi.model.daily_note import bounds_of
+from jiyi.model.daily_note import bounds_of_days
 from jiyi.model.entry import NOTE_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.note import SEPARATOR, NoteHit, is_note_scope, note_place, thread_of
@@ -48,7 +48,7 @@ class NoteSearch:
         count = self._settings.limits.check_limit(limit)
         if mode not in MODES:
             raise InvalidInputError(f"mode {mode!r} is unknown; use one of {', '.join(MODES)}")
-        first, last = self._days(since, until)
+        first, last = bounds_of_days(since, until, self._settings.zone)
         wanted = None if path is None else check_path(path.removesuffix("/") if isinstance(path, str) else path)
         scopes = self._identity.scopes(kind)
         moment = None if now is None else clock.require_aware(now, "now")
@@ -93,20 +93,6 @@ class NoteSearch:
             raise InvalidInputError(f"there is no note {wanted!r} here, and no folder with notes of that name")
         return tuple(thread_of(path) for path in found)
 
-    def _days(self, since: date | str | None, until: date | str | None) -> tuple[datetime | None, datetime | None]:
-        """Whole local days as moments; the last day is included."""
-        first, last = _day(since, "since"), _day(until, "until")
-        if first is not None and last is not None and first > last:
-            raise InvalidInputError(f"since {first} is after until {last}; swap them")
-        try:
-            start, end = bounds_of(first, last, self._settings.zone())
-            return (
-                None if start is None else clock.require_aware(start, "since"),
-                None if end is None else clock.require_aware(end, "until"),
-            )
-        except OverflowError:
-            raise InvalidInputError(f"the days {first} to {last} are outside the calendar") from None
-
     def _hit(self, entry: MemoryEntry) -> NoteHit:
         path, start, end = note_place(entry.source.references)
         headings = entry.source.references[1:]
@@ -116,25 +102,12 @@ class NoteSearch:
             start_line=start,
             end_line=end,
             heading=SEPARATOR.join(headings),
-            date=None if occurred is None else clock.in_zone(occurred, self._settings.zone()).date(),
+            date=None if occurred is None else clock.in_zone(occurred, self._settings.zone).date(),
             content=without_headings(entry.content, headings),
             score=entry.relevance_score or 0.0,
             id=entry.id,
             explanation=entry.explanation or Explanation(),
         )
-
-
-def _day(value: object, name: str) -> date | None:
-    if value is None:
-        return None
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
-    if isinstance(value, str):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            pass
-    raise InvalidInputError(f"{name} {value!r} is no day; write it as 2026-11-15")
 
 
 def _in_scope(hit: MemoryEntry, scope: str) -> MemoryEntry:

@@ -138,7 +138,7 @@ class NotesService:
             local = self._local_now(moment)
         else:
             moment = clock.require_aware(at, "at")
-            local = _local(moment, self.settings.zone())
+            local = _local(moment, self.settings.zone)
         entry = entries.NoteEntry(
             entry_id or entries.new_entry_id(moment), _to_milliseconds(moment), local.offset, body, by, source
         )
@@ -155,10 +155,8 @@ class NotesService:
 
     def keep_up(self) -> None:
         """Write new candidates of chats into the notes, if the settings say so. A failure is logged."""
+        # While the workspace is not initialised, candidates wait for it.
         if not self.settings.take_candidates or not self.root.is_dir():
-            return
-        if not self.settings.workspace.is_dir():
-            # The workspace is not initialised yet: candidates wait for it.
             return
         try:
             new = [
@@ -301,13 +299,13 @@ class NotesService:
     def today(self, now: datetime | None = None) -> date:
         """The local date."""
         moment = clock.utc_now() if now is None else clock.require_aware(now, "now")
-        return local_day(moment, self.settings.zone())
+        return local_day(moment, self.settings.zone)
 
     def _local_now(self, now: datetime) -> _Local:
         """The local time of a moment, cached for its minute: offsets do not change within a minute."""
         known = self._minute
         if known is None or not known[0] <= now < known[1]:
-            local = _local(now, self.settings.zone())
+            local = _local(now, self.settings.zone)
             start = now.replace(second=0, microsecond=0)
             # With an offset of seconds, minutes of local time are not those of UTC: nothing is cached.
             self._minute = known = (start, start if local.offset % _MINUTE else start + _MINUTE, local)

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from jiyi.ports.keys import KeyStore
     from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
     from jiyi.ports.models import (
-        AdaptsQuestions,
         ChatModel,
         Embedder,
+        EmbedsQuestions,
         JudgesQuestions,
         ModelIdentity,
         TokenCounter,
@@ -63,7 +63,6 @@ __all__ = [
     "CONVERSATION",
     "START",
     "TIMED",
-    "AdaptsQuestions",
     "AdministrationStore",
     "Amendment",
     "Change",
@@ -76,6 +75,7 @@ __all__ = [
     "DerivedIndex",
     "Draft",
     "Embedder",
+    "EmbedsQuestions",
     "EntryStore",
     "Fading",
     "FadingPlace",
@@ -123,7 +123,6 @@ __getattr__ = load_on_first_use(
     __name__,
     {
         "ALONE": "jiyi.ports.indexes",
-        "AdaptsQuestions": "jiyi.ports.models",
         "AdministrationStore": "jiyi.ports.administration",
         "Amendment": "jiyi.ports.longterm",
         "CONVERSATION": "jiyi.ports.indexes",
@@ -134,6 +133,7 @@ __getattr__ = load_on_first_use(
         "DerivedIndex": "jiyi.ports.indexes",
         "Draft": "jiyi.ports.records",
         "Embedder": "jiyi.ports.models",
+        "EmbedsQuestions": "jiyi.ports.models",
         "ComparesEntries": "jiyi.ports.indexes",
         "ComparesLists": "jiyi.ports.indexes",
         "EntryStore": "jiyi.ports.records",

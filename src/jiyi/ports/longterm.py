@@ -51,6 +51,8 @@ class Fading:
     """The text, whatever it is: what names a day that is still ahead is not forgotten."""
     event_time: datetime | None = None
     """When it was said or happened."""
+    lasting: str = ""
+    """Why the fact was to last, if that is known: somebody asked to remember it, or it is a decision."""
 
     @property
     def place(self) -> FadingPlace:

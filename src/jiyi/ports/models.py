@@ -42,20 +42,23 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class AdaptsQuestions(Protocol):
-    """An embedder that knows how the vectors of questions differ from those of statements."""
+class EmbedsQuestions(Protocol):
+    """An embedder that knows how questions differ from statements."""
 
-    def as_question(self, vector: Vectors) -> Vectors:
-        """The unit vector to compare with the vectors of texts, from the vector of a question."""
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """One row for each question, in order: the unit vector to compare with the vectors of texts."""
         ...
 
 
 @runtime_checkable
 class JudgesQuestions(Protocol):
-    """An embedder that can tell what kind of question a vector is of."""
+    """An embedder that can tell what kind of question a text is."""
 
-    def how_personal(self, vector: Vectors) -> float:
-        """From −1 for general knowledge to 1 for somebody's life, by the vector to compare with texts; 0 is unknown."""
+    def how_personal(self, text: str) -> float:
+        """From −1 for general knowledge to 1 for somebody's life; 0 is unknown.
+
+        Asked right after the text was embedded.
+        """
         ...
 
 

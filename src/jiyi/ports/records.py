@@ -184,6 +184,8 @@ class ImportCounts:
     jobs: int = 0
     refused: tuple[str, ...] = ()
     """The rows that were left out because something is wrong with them: line and reason."""
+    erased: int = 0
+    """Lines whose text was erased here (`forget_scope`, `forget(erase=True)`): an older file does not bring it back."""
 
     def __add__(self, other: ImportCounts) -> ImportCounts:
         return ImportCounts(
@@ -195,6 +197,7 @@ class ImportCounts:
             self.chat + other.chat,
             self.jobs + other.jobs,
             (*self.refused, *other.refused),
+            self.erased + other.erased,
         )
 
 

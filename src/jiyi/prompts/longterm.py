@@ -85,7 +85,7 @@ EXTRACT_SCHEMA: Mapping[str, Any] = {
 EXTRACT_ACCEPTED: Mapping[str, Any] = {
     "anyOf": [
         {"type": "object", "properties": {"memories": {"type": "array"}}, "required": ["memories"]},
-        # The design's own form: one fact for a round.
+        # A model may answer with the one fact of a round, without a list.
         {"type": "object", "required": ["importance_score", "extracted_fact", "domain"]},
     ]
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -34,7 +34,17 @@ class CachedEmbedder(EmbedderWrapper):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order."""
-        keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+        return self._cached(texts, b"", self._embedder.embed)
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each question, in order."""
+        # Where they are embedded like other texts, they are known by the same keys.
+        return self._cached(texts, b"question", super().embed_questions) if self.knows_questions else self.embed(texts)
+
+    def _cached(self, texts: Sequence[str], person: bytes, embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        keys = [
+            blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=person).digest() for text in texts
+        ]
         found: dict[bytes, Vectors] = {}
         with self._guard:
             for key in keys:
@@ -42,10 +52,10 @@ class CachedEmbedder(EmbedderWrapper):
                     self._known.move_to_end(key)
                     found[key] = self._known[key]
         if not keys:
-            return self._embedder.embed(texts)
+            return embed(texts)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
-            made = self._embedder.embed(list(missing.values()))
+            made = embed(list(missing.values()))
             self._keep(missing, made)
             if len(missing) == len(texts):
                 return made

@@ -26,9 +26,16 @@ class CheckedEmbedder(EmbedderWrapper):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order."""
+        return self._checked(self._embedder.embed(texts), len(texts))
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each question, in order."""
+        return self._checked(super().embed_questions(texts), len(texts))
+
+    def _checked(self, vectors: Vectors, count: int) -> Vectors:
         identity = self._embedder.identity
-        vectors: Vectors = np.asarray(self._embedder.embed(texts), dtype=np.float32)
-        wanted = (len(texts), identity.dimension)
+        vectors = np.asarray(vectors, dtype=np.float32)
+        wanted = (count, identity.dimension)
         if vectors.shape != wanted:
             raise ModelReplyError(
                 f"{identity.name} gave vectors of the shape {vectors.shape} instead of {wanted}", reason="wrong schema"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jiyi.ports import AdaptsQuestions
+from jiyi.ports import EmbedsQuestions
 from jiyi.ports.optional import provides
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EmbedderWrapper:
-    """Base of embedders that wrap another one; `embed` is theirs."""
+    """Base of embedders that wrap another one."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -28,11 +29,22 @@ class EmbedderWrapper:
         if callable(close):
             close()
 
-    def as_question(self, vector: Vectors) -> Vectors:
-        """The vector of a question as the wrapped embedder compares it with texts."""
-        return self._embedder.as_question(vector) if provides(self._embedder, AdaptsQuestions) else vector
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each text, in order."""
+        return self._embedder.embed(texts)
 
-    def how_personal(self, vector: Vectors) -> float:
+    @property
+    def knows_questions(self) -> bool:
+        """Whether the embedder inside all wrappers embeds questions in its own way."""
+        inner = self._embedder
+        return inner.knows_questions if isinstance(inner, EmbedderWrapper) else provides(inner, EmbedsQuestions)
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each question, as the wrapped embedder compares it with texts (`EmbedsQuestions`)."""
+        inner = self._embedder
+        return inner.embed_questions(texts) if provides(inner, EmbedsQuestions) else self.embed(texts)
+
+    def how_personal(self, text: str) -> float:
         """What the wrapped embedder says of a question (`JudgesQuestions`); 0 where it cannot tell."""
         judge = getattr(self._embedder, "how_personal", None)
-        return 0.0 if judge is None else float(judge(vector))
+        return 0.0 if judge is None else float(judge(text))

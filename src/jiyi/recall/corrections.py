@@ -130,6 +130,6 @@ def _was_meant(hit: MemoryEntry, old: MemoryEntry, analyzer: Analyzer) -> bool:
 
 def _says(hit: MemoryEntry, old: MemoryEntry, analyzer: Analyzer) -> bool:
     """Whether the message says what the fact said: a fact refers to all messages of its round, also to an "ok"."""
-    if hit.role == "user" and old.source.trust == "user":
+    if hit.role == "user" and old.source.said_by_user:
         return True
     return not set(analyzer.analyze(hit.content).words).isdisjoint(analyzer.analyze(old.content).words)

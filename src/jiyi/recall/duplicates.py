@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE
+from jiyi.text.patterns import HAN
 from jiyi.text.stopwords import CHINESE, ENGLISH
 from jiyi.text.term_ids import term_id
 
@@ -27,7 +28,6 @@ _NEGATING: Final = """
 _OTHER_PEOPLE: Final = "he him his she her hers they them their theirs 他 她 他们 她们"
 _TELLING: Final = frozenset((_NEGATING + _OTHER_PEOPLE).split())
 """Stop words by which two texts say different things."""
-# Chinese has no blanks between words.
 _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
 _MIN_TERMS: Final = 2
@@ -107,7 +107,7 @@ def _units(text: str) -> list[str]:
 # Compiled at first use: few answers have texts that are that similar.
 @cache
 def _unit() -> re.Pattern[str]:
-    return re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
+    return re.compile(rf"[{HAN}]|[^\W{HAN}]+")
 
 
 @cache

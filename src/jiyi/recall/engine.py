@@ -18,7 +18,7 @@ from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError,
 from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
-from jiyi.ports import ALONE, AdaptsQuestions
+from jiyi.ports import ALONE, EmbedsQuestions
 from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import current_first, mark_corrected
@@ -62,7 +62,7 @@ WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSou
 
 
 class _TextAnswer(NamedTuple):
-    """What the text source says to a search."""
+    """A search, and what its text source has answered so far. Each step returns one that knows more."""
 
     search: Search
     coverage: list[IndexCoverage]
@@ -187,23 +187,25 @@ class RecallEngine:
         wording = self._wording(text)
         vector = vector if wording == request.query else None
         scanned = Event()
-        proposing = None if self.settings.parallel_from else self._in_parallel(text, scanned)
+        proposing = self._in_parallel(text, scanned) if self._is_large(text) else None
         try:
             with on_error(lambda: None if proposing is None else wait((proposing,))):
                 if vector is None and self.embedder is not None:
                     vector = self._embedded(self.embedder, request, wording)
-                if proposing is None and self._is_large(text):
-                    # Not before: embedding is many small steps, and another thread of this process would delay each.
-                    proposing = self._in_parallel(text, scanned)
-                vectors = self._propose_by_vector(request, vector, head, vector_coverage)
+                vectors = self._scan_vectors(request, vector, wording, head, vector_coverage)
         finally:
             scanned.set()
         text = self._ask_text(text) if proposing is None else proposing.result()
         return self._finish(text._replace(search=text.search.with_vectors(vectors)), vector_coverage, now)
 
     def _is_large(self, text: _TextAnswer) -> bool:
-        """Whether comparing the vectors takes longer than what another thread costs."""
-        return text.statistics is not None and text.statistics.entries >= self.settings.parallel_from
+        """Whether the text proposers take longer than what another thread costs.
+
+        That thread delays the many small steps of embedding a little. Beside the comparison of the vectors alone it
+        gains nothing: a large product occupies two cores.
+        """
+        least = self.settings.parallel_from
+        return not least or (text.statistics is not None and text.statistics.entries >= least)
 
     def _recall_at_once(
         self, reader: ScopeReader, request: Request, now: datetime
@@ -250,7 +252,7 @@ class RecallEngine:
                 scan = self._freshness.overlay_since(self.vectors, compared.scan, asked, scopes, compared.scanned_at)
             if scan is None:
                 return None, vector
-            filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
+            filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, wording))
         text = self._ask_text(text)
         text = text._replace(search=text.search.with_vectors(filtered))
         return self._finish(text, vector_coverage, now)._replace(may_be_corrected=reading.corrected), vector
@@ -342,10 +344,15 @@ class RecallEngine:
         answer.set_result(self._ask_text(text))
         return answer
 
-    def _propose_by_vector(
-        self, request: Request, vector: Vectors | ModelError | None, head: LogPosition, coverage: list[IndexCoverage]
+    def _scan_vectors(
+        self,
+        request: Request,
+        vector: Vectors | ModelError | None,
+        wording: str,
+        head: LogPosition,
+        coverage: list[IndexCoverage],
     ) -> FilteredScan | None:
-        """The similarities to the question's vector, with the most similar entries read already."""
+        """The similarities to the vector of this wording, with the most similar entries read already."""
         if self.vectors is None or vector is None:
             return None
         index = self.vectors
@@ -358,7 +365,7 @@ class RecallEngine:
             return None
         try:
             scan = self._freshness.overlay(index, index.scan(vector, request.filters.scopes), vector, missing)
-            vectors = FilteredScan(scan, self.store, request.filters, self._how_personal(request, vector))
+            vectors = FilteredScan(scan, self.store, request.filters, self._how_personal(request, wording))
             # Computed here, beside the text proposers, and kept for the proposer that asks for it.
             vectors.best(vector_limit(request, self.settings))
         except IndexDamagedError:
@@ -370,27 +377,27 @@ class RecallEngine:
 
     def _embedded(self, embedder: Embedder, request: Request, wording: str) -> Vectors | ModelError:
         """The vector of the question in this wording, or why there is none."""
+        # Where the similarity itself is the answer, it is the plain one.
+        embed = embedder.embed
+        if self._asked_as_question(request) and provides(embedder, EmbedsQuestions):
+            embed = embedder.embed_questions
         try:
-            vector: Vectors = embedder.embed([wording])[0]
+            vector: Vectors = embed([wording])[0]
         except ModelError as error:
             return error
-        # Where the similarity itself is the answer, it is the plain one.
-        adapts = self._asked_as_question(request)
-        return embedder.as_question(vector) if adapts and provides(embedder, AdaptsQuestions) else vector
+        return vector
 
     def _asked_as_question(self, request: Request) -> bool:
         return self.settings.adapts_questions and not request.by_similarity and is_question(request.query)
 
-    def _how_personal(self, request: Request, vector: Vectors | None) -> float:
+    def _how_personal(self, request: Request, wording: str) -> float:
         """What the embedder says of the question; of what does not ask ("explain tides"), only if it is general."""
         # Not by `JudgesQuestions`: comparing an object with a protocol takes longer than the judgement.
         judge = getattr(self.embedder, "how_personal", None)
-        if vector is None or judge is None or request.by_similarity or not self.settings.adapts_questions:
+        if judge is None or request.by_similarity or not self.settings.adapts_questions:
             return 0.0
-        if self._asked_as_question(request):
-            return float(judge(vector))
-        adapt = getattr(self.embedder, "as_question", None)
-        return min(0.0, float(judge(vector if adapt is None else adapt(vector))))
+        found = float(judge(wording))
+        return found if self._asked_as_question(request) else min(0.0, found)
 
     def _begin_with_text(self, request: Request, now: datetime, head: LogPosition) -> _TextAnswer:
         """The question taken apart, with the statistics of its words in the text index."""
@@ -425,8 +432,8 @@ class RecallEngine:
             statistics = text.statistics(search.request.filters.scopes, search.question.words, search.question.bigrams)
         except IndexUnavailableError as error:
             # The text index became unreachable in the middle of the answer: the vectors answer alone.
-            found.coverage[0] = not_answered(found.coverage[0], error)
-            return found._replace(search=search.with_text(None))
+            first, *others = found.coverage
+            return found._replace(search=search.with_text(None), coverage=[not_answered(first, error), *others])
         return found._replace(statistics=statistics)
 
     def _wording(self, found: _TextAnswer) -> str:

@@ -13,7 +13,7 @@ from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
-from jiyi.text.questions import is_question
+from jiyi.text.questions import asks_about_requests, is_question
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words
 from jiyi.text.term_ids import term_id
@@ -113,7 +113,8 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
             only_dates=question.only_dates,
             mean_cosine=_usual_similarity(vectors) if vectors is not None else 0.0,
-            question_share=_unanswered(rows, threads, asked, weights, asking=is_question(search.request.query))[scored],
+            question_share=_unanswered(rows, threads, asked, weights, search.request.query)[scored],
+            asking=is_question(search.request.query),
             asked=asked,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
@@ -155,6 +156,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             only_dates=False,
             mean_cosine=_usual_similarity(vectors),
             question_share=np.zeros(count),
+            asking=False,
             asked=np.zeros(count),
             alone=np.zeros(count, dtype=np.bool_),
             spoken=np.zeros(count, dtype=np.bool_),
@@ -246,10 +248,16 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
 
 
 def _unanswered(
-    rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights, *, asking: bool
+    rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights, query: str
 ) -> Floats:
-    """A bare question is not an answer, unless it is long, or nothing followed it and nothing is asked now."""
-    if not asked.any() or (threads.apart and not asking):
+    """A bare question is not an answer, unless it is long, or nothing followed it and nothing is asked now.
+
+    It is one for whoever asks what was asked before.
+    """
+    if not asked.any():
+        return np.zeros(len(rows))
+    asking = is_question(query)
+    if (threads.apart and not asking) or (asking and asks_about_requests(query)):
         return np.zeros(len(rows))
     followed = np.append(threads.same(1), False) | asking
     short = np.asarray([row.length for row in rows]) <= weights.question_length
@@ -258,7 +266,9 @@ def _unanswered(
 
 def _outer(words: Sequence[str]) -> NDArray[np.bool_]:
     """Chinese words are also looked for by the words inside them, which add no information of their own."""
-    return np.asarray([not any(word in other and word != other for other in words) for word in words], dtype=np.bool_)
+    # In one text of all words each stands once by itself, and again inside every other that contains it.
+    together = "\n".join(dict.fromkeys(words))
+    return np.asarray([together.count(word) == 1 for word in words], dtype=np.bool_)
 
 
 class _Terms(NamedTuple):
@@ -283,7 +293,14 @@ class _Terms(NamedTuple):
     def find(self, ids: TermIds) -> tuple[Rows, Rows, Rows]:
         """Where these terms stand: for each time one of them does its place, its row, and which one it is."""
         places = self.possible_places(ids)
-        at, which = (self.ids[places][:, None] == ids).nonzero()
+        possible = self.ids[places]
+        order = ids.argsort(kind="stable")
+        ordered = ids[order]
+        first = ordered.searchsorted(possible)
+        times = ordered.searchsorted(possible, side="right") - first
+        at = np.repeat(np.arange(len(places)), times)
+        # Mostly a term is wanted once; the related words of two words may be the same.
+        which = order[first[at] + np.arange(len(at)) - (times.cumsum() - times)[at]]
         places = places[at]
         return places, self.ends.searchsorted(places, side="right"), which
 

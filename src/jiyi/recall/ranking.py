@@ -34,8 +34,6 @@ _EQUAL_TEXTS: Final = 3
 
 _NOT_TOLD: Final = 0.2
 """Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
-_LONGEST_ASSENT: Final = 80
-"""Longer messages are not looked at for saying nothing."""
 
 
 class _Weighed(NamedTuple):
@@ -67,7 +65,7 @@ def rank(
     from jiyi.recall.scorer import rounded, score
 
     request = search.request
-    if _is_no_question(search, found):
+    if _is_gibberish(search, found):
         return []
     scores = score(found.candidates, search.settings.weights, keyword=request.mode != "semantic")
     weighed = _in_order(search, found, scores, store)
@@ -108,10 +106,11 @@ def _shown(scores: Scores, places: Sequence[int], personal: float) -> list[dict[
         best["personal"] = round(personal, DECIMALS)
     # In one piece: a dozen small arrays take longer.
     rows = np.round(np.array(list(columns.values()))[:, places], DECIMALS).T.tolist()
-    return [dict(zip(columns, row, strict=True)) | best for row in rows]
+    names, same = (*columns, *best), list(best.values())
+    return [dict(zip(names, row + same, strict=True)) for row in rows]
 
 
-def _is_no_question(search: Search, found: Gathered) -> bool:
+def _is_gibberish(search: Search, found: Gathered) -> bool:
     """Letters that are no words, of which nothing is stored: no text is the answer to them.
 
     Something that is clearly similar is shown all the same: it may be a word that is misspelled or very rare.
@@ -139,13 +138,13 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     by_words = (scores.lexical > 0).tolist()
     places = [place for place, total in enumerate(totals) if total > 0 or by_words[place]]
     if request.mode == "semantic" and (cosine := found.candidates.cosine) is not None:
-        # Only what has a vector of its own: not a fact that a reflection stands for, however near it is to a hit.
+        # Only what the vector index holds: it may not have taken in an entry yet.
         scored = found.candidates.scored
         places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
     weighing = relevances
     if request.by_similarity and (vectors := search.sources.vectors) is not None and scores.similarity is not None:
         similar = set(vectors.best(vector_limit(request, search.settings)))
-        # A fact that a reflection stands for has no vector: it is found by its words, and counts by its share of them.
+        # An entry that the vector index has not taken in yet is found by its words, and counts by its share of them.
         compared = np.isfinite(scores.similarity)
         places = [place for place in places if found.ids[place] in similar or not compared[place]]
         weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
@@ -237,7 +236,7 @@ def _is_text_to_work_on(entry: MemoryEntry) -> bool:
 
 def _only_assents(entry: MemoryEntry) -> bool:
     """Whether it is a message of nothing but "OK" or 好的: found for what was said before it, it answers nothing."""
-    if entry.memory_type != MESSAGE_TYPE or len(entry.content) > _LONGEST_ASSENT:
+    if entry.memory_type != MESSAGE_TYPE:
         return False
     from jiyi.text.statements.smalltalk import says_nothing
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.scoring import FinalWeights
 
-MODES: Final = ("hybrid", "keyword", "semantic", "tags")
+Mode: TypeAlias = Literal["hybrid", "keyword", "semantic", "tags"]
+MODES: Final[tuple[str, ...]] = get_args(Mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Request:
     limit: int = 10
     mode: str = "hybrid"
     weights: FinalWeights | None = None
-    """The design's formula on top of relevance; `None` leaves the order to relevance alone."""
+    """Sorts by α·relevance + β·decay + γ·importance; `None` leaves the order to relevance alone."""
     context: int = 0
     now: datetime | None = None
     zone: tzinfo | None = None

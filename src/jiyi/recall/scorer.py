@@ -11,7 +11,8 @@ For each candidate, over the terms of the question:
     confidence = min(1, best matched / 0.3); for a text of no conversation min(1, best matched)⁵
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2); neighbours have 0.75 of their weight in it
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
-    own        = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
+    own        = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions; 0.99 of
+                 the same question, asked before);
                  for a text of no conversation 0.8·dense + 1.1·related
                  + 0.2 where it has a time, a number or a place and the question asks for one; not for records
                  + 1.0 where it states the attribute of a person that the question asks for
@@ -21,7 +22,8 @@ A question that asks for whatever was at a time ("what did I do last Wednesday")
 
 The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
 candidate answers, from `matched`², the cosine above the mean, the same of the most similar one, `related`, the distance
-to the best score, and whether the question is about somebody's life or about what anybody can look up.
+to the best score, and whether the question is about somebody's life or about what anybody can look up; of a bare
+question, where a question is asked, a fifth of that.
 
 Neighbours in a conversation and dates raise recall more than the embedder does; docs/guides/recall says what each rule
 is worth.
@@ -47,6 +49,10 @@ if TYPE_CHECKING:
 NOBODY = -1
 _BARE: Final = 0.99
 """From this share on a text is nothing but a question."""
+_SAME_QUESTION: Final = 0.9
+"""A bare question with this share of the question's information is the same question, asked before."""
+_ASKED_BEFORE: Final = 0.99
+"""So much of its score such a question loses."""
 PARTS: Final = (
     *("words", "bigrams", "neighbours", "conversation", "date"),
     *("dense", "related", "question", "answer_kind", "attribute", "company"),
@@ -96,6 +102,8 @@ class Candidates(NamedTuple):
     mean_cosine: float
     question_share: Floats
     """Candidate -> share of its text that answers nothing; 0 where the rule does not apply."""
+    asking: bool
+    """Whether the query is a question, not words to look for."""
     asked: Floats
     """Row -> share of its text that asks or answers nothing, in conversations."""
     alone: NDArray[np.bool_]
@@ -168,9 +176,12 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     elif smoothed is not None:
         parts["dense"] = smoothed
     own_score = _sum(parts) if parts else nothing
+    questions = nothing
     if candidates.question_share.any():
+        asked_before = candidates.asking & (information >= _SAME_QUESTION)
+        questions = np.where(asked_before, _ASKED_BEFORE, weights.question) * candidates.question_share
         # What is already below the usual must not gain by being a question.
-        parts["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(own_score, 0.0)
+        parts["question"] = 0.0 - questions * np.maximum(own_score, 0.0)
         own_score = own_score + parts["question"]
     # What fits neither by words nor by meaning is no answer, whatever stands in it and whenever it was.
     fits = own_score > 0
@@ -192,7 +203,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     if similarity is not None:
         above_mean = np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
     related = nothing if related is None else related
-    relevance = _relevance(total, information, None if by_time else above_mean, related, candidates)
+    relevance = _relevance(total, information, None if by_time else above_mean, related, questions, candidates)
     shown = lexical if keyword else nothing
     named = {name: parts.get(name, nothing) for name in PARTS}
     return Scores(total, relevance, named, shown, information, similarity, above_mean, related)
@@ -333,9 +344,17 @@ def _best_answer(total: Floats, candidates: Candidates) -> float:
 
 
 def _relevance(
-    total: Floats, information: Floats, above_mean: Floats | None, related: Floats, candidates: Candidates
+    total: Floats,
+    information: Floats,
+    above_mean: Floats | None,
+    related: Floats,
+    questions: Floats,
+    candidates: Candidates,
 ) -> Floats:
-    """The probability that each candidate answers. Nothing is more relevant than what stands before it."""
+    """The probability that each candidate answers. Nothing is more relevant than what stands before it.
+
+    `questions` is how far each is a question that was asked before: such a one answers no question.
+    """
     best = _best_answer(total, candidates)
     behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
     known = WORDS_ALONE if above_mean is None else WITH_MEANING
@@ -349,6 +368,8 @@ def _relevance(
         # Of many texts that state it, each is less likely to be the one that was meant.
         logit += known.attribute * candidates.states / np.sqrt(max(1.0, float(candidates.states.sum())))
     found = 1.0 / (1.0 + np.exp(-logit))
+    if candidates.asking:
+        found *= 1.0 - questions
     # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
     ascending = np.argsort(compared := total.round(DECIMALS))
     ordered = compared[ascending]

@@ -113,8 +113,8 @@ class RecallSettings:
     0 where no background indexer would take them in later.
     """
     parallel_from: int = 0
-    """In scopes of so many texts or more, the text proposers run in another thread while the vectors are compared; with
-    0 also while the question is embedded."""
+    """In scopes of so many texts or more, the text proposers run in another thread while the question is embedded and
+    compared."""
     rerank_candidates: int = 30
     """How many of the best hits a reranker reads."""
     weights: ScoringWeights = field(default_factory=ScoringWeights)

@@ -48,7 +48,7 @@ def new_memory(
         scope=scope,
         key=None,
         content=limits.check_content(judgment, "judgment"),
-        reasoning="" if reasoning in {"", None} else limits.check_content(reasoning, "reasoning"),
+        reasoning="" if reasoning is None or reasoning == "" else limits.check_content(reasoning, "reasoning"),
         memory_type=kind,
         tags=_tags(limits, tags),
         strength=check_whole(strength, "strength", 0, MAX_STRENGTH),
@@ -105,7 +105,7 @@ def feedback_order(
         recalled=_ids(limits, recalled, "recalled_memory_ids"),
         new=tuple(_named(limits, scope, each, place) for place, each in enumerate(memories)),
         merges=tuple(_group(limits, each, place) for place, each in enumerate(_listed(merges, "merge_groups"))),
-        request_id=None if request_id is None else limits.check_session_id(request_id, "request_id"),
+        request_id=None if request_id is None else limits.check_id(request_id, "request_id"),
     )
     asked = (
         *("useful", *order.useful, "recalled", *order.recalled, "new"),
@@ -117,7 +117,7 @@ def feedback_order(
 
 def memory_id(limits: Limits, value: object, name: str = "memory_id") -> str:
     """An id; whether there is such a memory is another question."""
-    return limits.check_session_id(value, name)
+    return limits.check_id(value, name)
 
 
 def _listed(values: object, name: str) -> list[Any]:
@@ -170,5 +170,5 @@ def _group(limits: Limits, group: Sequence[str] | Mapping[str, Any], place: int)
     return MergeGroup(
         _ids(limits, group["memory_ids"], f"{name}.memory_ids"),
         None if judgment is None else limits.check_content(judgment, f"{name}.judgment"),
-        None if reasoning in {None, ""} else limits.check_content(reasoning, f"{name}.reasoning"),
+        None if reasoning is None or reasoning == "" else limits.check_content(reasoning, f"{name}.reasoning"),
     )

@@ -14,8 +14,10 @@ READ: Final = "read"
 WRITE: Final = "write"
 ERASE: Final = "erase"
 ADMIN: Final = "admin"
-RIGHTS: Final = (READ, WRITE, ERASE, ADMIN)
-"""Each is granted by itself, except that whoever may write, erase or administer may read."""
+METRICS: Final = "metrics"
+RIGHTS: Final = (READ, WRITE, ERASE, ADMIN, METRICS)
+"""Each is granted by itself, except that whoever may write, erase or administer may read, and that whoever may
+administer may see the metrics. With `metrics` alone nothing of any scope can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,9 @@ class Access:
 
     def may(self, right: str) -> bool:
         """Whether this right was granted."""
-        return right in self.rights or (right == READ and bool(self.rights))
+        if right == READ:
+            return bool(self.rights - {METRICS})
+        return right in self.rights or (right == METRICS and ADMIN in self.rights)
 
     def may_see_notes(self, owner: str) -> bool:
         """Whether the notes are open to this caller: to the scope that they belong to, and in part to groups."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from jiyi.errors import JiyiError
-from jiyi.server.access import Access
+from jiyi.server.access import METRICS, Access, require
 from jiyi.server.audit import AuditLog
 from jiyi.server.console.app import Console
 from jiyi.server.gate import ACCESS, App, Gate, GateRules
@@ -24,7 +24,15 @@ from jiyi.server.logins import Logins
 from jiyi.server.mcp.endpoint import Context, McpEndpoint
 from jiyi.server.metrics import Metrics
 from jiyi.server.oauth import TokenVerifier
-from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem, status_of
+from jiyi.server.problems import (
+    MEDIA_TYPE,
+    ProblemError,
+    folders_of,
+    problem,
+    retry_headers,
+    status_of,
+    without_folders,
+)
 from jiyi.server.request_metrics import RequestMetrics
 from jiyi.server.rest import api
 from jiyi.server.rest.events import Streams
@@ -87,10 +95,12 @@ def build_app(
     )
     app.state.memory, app.state.read_only = memory, read_only
     metrics = Metrics()
-    _handle_errors(app)
+    _handle_errors(app, folders_of(memory))
     # First: a path is compared with one route after the other.
     app.router.routes.extend(mcp.routes)
-    api.install(app, streams or Streams(), needs_key=rules.anonymous is None)
+    streams = streams or Streams()
+    streams.folders = folders_of(memory)
+    api.install(app, streams, needs_key=rules.anonymous is None)
     if alone:
         app.router.routes.extend(console.routes())
     _operate(app, memory, metrics)
@@ -108,7 +118,7 @@ def _access_of(context: Context) -> Access:
     return access
 
 
-def _handle_errors(app: FastAPI) -> None:
+def _handle_errors(app: FastAPI, folders: Sequence[str]) -> None:
     @app.exception_handler(ProblemError)
     async def refused(_request: Request, error: ProblemError) -> Response:
         body = problem(error.status, error.code, error.detail)
@@ -117,8 +127,9 @@ def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(JiyiError)
     async def failed(_request: Request, error: JiyiError) -> Response:
         status = status_of(error)
-        headers = {"Retry-After": "1"} if status == 503 else {}
-        return Response(problem(status, type(error).__name__, str(error)), status, headers, MEDIA_TYPE)
+        headers = retry_headers(status)
+        detail = without_folders(str(error), folders)
+        return Response(problem(status, type(error).__name__, detail), status, headers, MEDIA_TYPE)
 
     @app.exception_handler(RequestValidationError)
     async def wrong(_request: Request, error: RequestValidationError) -> Response:
@@ -169,7 +180,9 @@ def _operate(app: FastAPI, memory: AgentMemory, metrics: Metrics) -> None:
         return {"status": "ok"}
 
     @app.get("/metrics", include_in_schema=False)
-    async def measured() -> Response:
+    async def measured(request: Request) -> Response:
+        # They count what all scopes do.
+        require(request.scope[ACCESS], METRICS, read_only=False)
         text = metrics.text(await memory.gauges(), app.state.streams.open)
         return Response(text, media_type="text/plain; version=0.0.4")
 

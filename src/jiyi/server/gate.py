@@ -97,6 +97,7 @@ class Gate:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
+        # Of repeated headers the first one; those that decide something may stand in a request once only.
         headers = dict(reversed(scope["headers"]))
         try:
             _check_single(scope["headers"])

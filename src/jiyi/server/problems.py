@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from jiyi import errors
 
+if TYPE_CHECKING:
+    from jiyi.memory import AgentMemory
+
 STATUS: Final[tuple[tuple[type[errors.JiyiError], int], ...]] = (
     (errors.VersionConflictError, 412),
+    (errors.RequestReusedError, 409),
     (errors.InvalidInputError, 400),
     (errors.ImportFormatError, 400),
     (errors.SimpleModeError, 409),
@@ -64,6 +71,27 @@ def problem(status: int, code: str, detail: str, **more: Any) -> bytes:
     return json.dumps({**data, "detail": detail, **more}, ensure_ascii=False).encode()
 
 
+def folders_of(memory: AgentMemory) -> tuple[str, ...]:
+    """The folders of this server that no answer names, the longest first."""
+    settings = memory.settings
+    given = [each for each in (settings.path, settings.workspace, settings.user_dictionary) if each is not None]
+    # A relative path says nothing about the machine, and its name may be a word of a sentence.
+    names = {str(name) for each in given for name in (each, each.absolute()) if name.is_absolute() and name.name}
+    return tuple(sorted(names, key=len, reverse=True))
+
+
+def without_folders(text: str, folders: Sequence[str]) -> str:
+    """A text for callers elsewhere: the files of the server are named by their place in its folders."""
+    for folder in folders:
+        text = text.replace(f"{folder}{os.sep}", "").replace(folder, Path(folder).name)
+    return text
+
+
 def status_of(error: errors.JiyiError) -> int:
     """The status of an error of the tree."""
     return next(status for kind, status in STATUS if isinstance(error, kind))
+
+
+def retry_headers(status: int) -> dict[str, str]:
+    """When a request that failed with this status may be sent again."""
+    return {"Retry-After": "1"} if status == 503 else {}

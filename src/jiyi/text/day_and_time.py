@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from jiyi.text.patterns import HAN, WEEKDAY
 from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["age_in", "says_more", "units_in"]
@@ -13,7 +14,7 @@ _ZH: Final = "[\\d一二两三四五六七八九十]"
 _MONTHS: Final = "(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
 _DAY: Final = re.compile(
     rf"(?:下个?|这个?|本|每)?(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]|{_ZH}+月{_ZH}+[号號日]?|{_ZH}{{1,3}}[号號日]"
-    r"|\b(?:on )?(?:every )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    rf"|\b(?:on )?(?:every )?{WEEKDAY}s?\b"
     rf"|\b(?:on )?(?:the )?\d{{1,2}}(?:st|nd|rd|th)(?: (?:of )?{_MONTHS})?\b"
     rf"|\b(?:on )?{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?\b|\b(?:on )?\d{{1,2}} {_MONTHS}\b",
     re.IGNORECASE,
@@ -24,7 +25,7 @@ _HOUR: Final = re.compile(
     re.IGNORECASE,
 )
 
-_COUNTED: Final = re.compile(rf"{_ZH}+(?:\.\d+)?(?: ?(?P<unit>[\u3400-\u9fff]|[a-z]{{2,}}|%|[$€£]))")
+_COUNTED: Final = re.compile(rf"{_ZH}+(?:\.\d+)?(?: ?(?P<unit>[{HAN}]|[a-z]{{2,}}|%|[$€£]))")
 _NO_UNITS: Final = frozenset(
     "in on at and or to of now so but the with from for is are was am pm st nd rd th".split()  # noqa: SIM905
 ) | frozenset("些样起下直定般是在的了和就都点點月号號日时周")
@@ -36,12 +37,12 @@ _UNITS: Final = (
 )
 _FIGURE: Final = re.compile(
     rf"(?<![\w.])(?P<sign>[$€£]?)(?P<number>\d+(?:[.,]\d+)*)"
-    rf"(?P<unit> ?(?:(?:{_UNITS})\b|%|[\u3400-\u9fff])?)",
+    rf"(?P<unit> ?(?:(?:{_UNITS})\b|%|[{HAN}])?)",
     re.IGNORECASE,
 )
 _LONG: Final = 2
 _SIMILAR: Final = 3
-_WORD: Final = re.compile(r"[a-z]{4,}|[\u3400-\u9fff]{2}")
+_WORD: Final = re.compile(rf"[a-z]{{4,}}|[{HAN}]{{2}}")
 _SAYS_LITTLE: Final = re.compile(
     r"(?:about|costs?|have|with|from|been|just|only|weighs?|each|every|months?|weeks?|years?|hours?|days?|pounds?|euros?"
     r"|dollars?|seconds?|minutes?|kilos?|grams?|that|this|which|currently|will|pays?|paid|takes?)$"
@@ -68,6 +69,10 @@ _COMPANY: Final = re.compile(r"\bwith (?:my|our) [a-z]+(?:,? [A-Z]\w+)?")
 _AT_WORK: Final = re.compile(
     r"\b(?:stud(?:y|ying|ent)|major(?:ing)?|degree|engineer(?:ing)?|nurse|teacher|paralegal|clerk|assistant|junior"
     r"|trainee|manager|analyst|developer|apprentice|intern|waiter|barista|chef|cook|receptionist|technician)\b"
+)
+_TRADE_IN_TOWN: Final = re.compile(r"(?:\b(?:is|am|are)|'[sm]) an? [a-z][a-z -]{2,30} in [A-Z]\w+")
+_NAMES_PLACE: Final = re.compile(
+    r"\b(?:at|in|to|from) (?:the |a |an )?[A-Z]|\b(?:moved|moving|moves|transferred|relocat\w+|back home)\b"
 )
 _ELSEWHERE: Final = re.compile(
     r"\b(?:at|in|for|with|to|joined) (?:the |a |an )?[A-Z]"
@@ -101,6 +106,9 @@ def _keeps_a_place(message: str, fact: str) -> bool:
         return _keeps_a_chinese_place(message, fact)
     place = _PLACE.search(fact)
     if place is not None and _COMPANY.search(fact) and _LIVES.search(fact) and not _COMPANY.search(message):
+        return True
+    if _TRADE_IN_TOWN.search(fact) and not _NAMES_PLACE.search(message):
+        # Whoever gives up a trade has not left the town.
         return True
     at_work = place is not None and place.start() > 0 and _AT_WORK.search(fact.lower()) is not None
     return at_work and not _ELSEWHERE.search(message)

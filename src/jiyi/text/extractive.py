@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.text.analysis import Analyzer
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import WEEKDAY
 from jiyi.text.sentences import sentences, split_chunks
 from jiyi.text.statements.attributes import read_attribute
 from jiyi.text.statements.smalltalk import is_small_talk
@@ -47,7 +48,7 @@ _CORRECTS: Final = re.compile(
 _CORRECTED: Final = 0.5  # of the words of the older sentence: the correction is about the same
 _FIGURE: Final = re.compile(  # figures and times: what a correction changes
     r"\d|\A(?:周|星期|礼拜)|[一二三四五六七八九十百千两几半]+(?:点|号|月|日|天|年|周|元|块|个|万|分)|上午|下午|晚上|早上|今天|明天|后天|昨天"
-    r"|\A(?:mon|tues|wednes|thurs|fri|satur|sun)day\Z|\A(?:januari|februari|april|juli|septemb|octob|novemb|decemb)"
+    rf"|\A{WEEKDAY}\Z|\A(?:januari|februari|april|juli|septemb|octob|novemb|decemb)"
 )
 _OWN: Final = re.compile(r"\b(?:[Ii]|[Mm]y|[Cc]all me)\b|我")
 _ASKS: Final = re.compile(r"[?？][\W_]*\Z")

@@ -32,11 +32,17 @@ def without_interrogatives(
     A pair of characters stays if it stands somewhere in the question without touching such a word.
     """
     folded = fold(text)
-    covered = {place for match in _pattern().finditer(folded) for place in range(*match.span())}
-    if not covered:
+    asking: set[str] = set()
+    touched: set[str] = set()
+    free, end = [], 0
+    for match in _pattern().finditer(folded):
+        start, stop = match.span()
+        asking.add(match[0])
+        free.append(folded[end:start])
+        touched.update(folded[place : place + 2] for place in range(max(start - 1, 0), min(stop, len(folded) - 1)))
+        end = stop
+    if not asking:
         return tuple(words), tuple(bigrams)
-    asking = {match[0] for match in _pattern().finditer(folded)}
-    free = {folded[place : place + 2] for place in range(len(folded) - 1) if not covered & {place, place + 1}}
-    touched = {folded[place : place + 2] for place in range(len(folded) - 1) if covered & {place, place + 1}}
-    kept = tuple(pair for pair in bigrams if pair in free or pair not in touched)
+    elsewhere = "\n".join([*free, folded[end:]])
+    kept = tuple(pair for pair in bigrams if pair not in touched or pair in elsewhere)
     return tuple(word for word in words if not any(word in each or each in word for each in asking)), kept

@@ -36,15 +36,30 @@ _INVISIBLE: Final = re.compile(
 )
 
 
+_MAX_KEPT: Final = 4_000
+"""The folded forms of texts of at most so many characters are kept for a while."""
+
+
 def fold(text: str) -> str:
     """The normalized form of `text`. Folding is idempotent."""
     if text.isascii():
         return text.lower()
+    return _fold_again(text) if len(text) <= _MAX_KEPT else _fold(text)
+
+
+def _fold(text: str) -> str:
     visible = _INVISIBLE.sub("", text)
     # NFKC again: some compositions exist only in lower case (j with caron).
     folded = normalize("NFKC", normalize("NFKC", visible).lower())
-    # `translate` raises and catches an error for every character that it has no other spelling of.
-    return folded if _RESPELLED.isdisjoint(folded) else folded.translate(_SPELLINGS)
+    # `translate` raises and catches an error for every character that it has no other spelling of, and mostly these are
+    # all but a few. No spelling is itself spelled otherwise, so they can be replaced one after the other.
+    for other in _RESPELLED.intersection(folded):
+        folded = folded.replace(other, _SPELLINGS[ord(other)])
+    return folded
+
+
+# The rules that read a question or a message each fold it, one after the other.
+_fold_again = lru_cache(maxsize=256)(_fold)
 
 
 def tag_form(tag: str) -> str:

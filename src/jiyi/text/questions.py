@@ -10,7 +10,7 @@ from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
 from jiyi.text.sentences import CLOSERS, sentences
 
-__all__ = ["asks_about_texts", "hands_over_text", "is_question", "question_share"]
+__all__ = ["asks_about_requests", "asks_about_texts", "hands_over_text", "is_question", "question_share"]
 
 # Compiled at first use: a command that only asks does not need them.
 _compiled = cache(re.compile)
@@ -64,6 +64,11 @@ _TEXT_FOLLOWS: Final = r"[:：\n]\s*\S|[\"“「『].{4}"
 _ABOUT_TEXTS: Final = (
     "translat|proof-?read|rewrit|rephras|polish|draft|翻译|翻成|润色|改写|校对|修改|文案|朋友圈|帖子|推文"
 )
+_EARLIER_REQUESTS: Final = (
+    r"\b(?:i|we) (?:just |ever |also |last )?(?:ask|asked|want|wanted|request|requested|told you|tell you|sa(?:y|id))\b"
+    r"|\basked (?:you|for)\b|\b(?:last time|earlier|before|previous\w*|already)\b"
+    r"|[我咱].{0,6}(?:问|让你|叫你|要你|请你|托你|说过|提过|要求)|上次|之前|以前|刚才|先前"
+)
 _TEXT_OFFSET: Final = 90
 """How far behind the beginning the text begins at the latest."""
 
@@ -94,6 +99,11 @@ def question_share(text: str) -> float:
     total = sum(map(len, found))
     empty = sum(len(sentence) for sentence in found if _answers_nothing(sentence))
     return empty / total if total else 0.0
+
+
+def asks_about_requests(text: str) -> bool:
+    """Whether a question is about what was said or asked before: earlier questions answer it."""
+    return _compiled(_EARLIER_REQUESTS).search(fold(text)) is not None
 
 
 def asks_about_texts(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from unicodedata import combining, east_asian_width
 
 from jiyi.errors import InvalidInputError
+from jiyi.text.code_spans import in_code, inline_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +42,9 @@ def sentences(text: str) -> list[str]:
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     """The ranges of the sentences; they cover the whole text."""
     start = 0
+    code = inline_code(text)
     for match in _END.finditer(text):
-        if match.end() < len(text) and _ends_sentence(text, start, match):
+        if match.end() < len(text) and not in_code(code, match.start()) and _ends_sentence(text, start, match):
             yield start, match.end()
             start = match.end()
     if start < len(text):

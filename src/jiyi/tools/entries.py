@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
-from jiyi.model.daily_note import DAY_FORMAT, bounds_of
+from jiyi.model.daily_note import DAY_FORMAT, bounds_of_days
 from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import PUBLIC
@@ -182,7 +182,7 @@ class EntryTools:
 
     async def _recall(self, given: dict[str, Any]) -> Result:
         limit = given.get("limit", _DEFAULT_LIMIT)
-        since, until = self._days(given)
+        since, until = bounds_of_days(given.get("since"), given.get("until"), self.zone)
         hits = await self.memory.recall(
             given["query"],
             limit if self.hides is None else limit + _MORE_FOR_HIDDEN,
@@ -203,7 +203,7 @@ class EntryTools:
         return Result({"memories": shown}, head, [_line(*both) for both in zip(found, shown, strict=True)])
 
     async def _list(self, given: dict[str, Any]) -> Result:
-        since, until = self._days(given)
+        since, until = bounds_of_days(given.get("since"), given.get("until"), self.zone)
         page = await self.memory.list(
             scope=self.scope,
             tags=given.get("tags"),
@@ -219,17 +219,6 @@ class EntryTools:
             head += f" There are more: cursor {page.next_cursor}"
         data = {"memories": shown, "next_cursor": page.next_cursor}
         return Result(data, head, [_line(*both) for both in zip(page, shown, strict=True)])
-
-    def _days(self, given: dict[str, Any]) -> tuple[datetime | None, datetime | None]:
-        first, last = (_day(given.get(name), name) for name in ("since", "until"))
-        if first is None and last is None:
-            return None, None
-        if first is not None and last is not None and first > last:
-            raise InvalidInputError(f"since {first} is after until {last}; swap them")
-        try:
-            return bounds_of(first, last, self.zone)
-        except OverflowError:
-            raise InvalidInputError(f"the days {first} to {last} are outside the calendar") from None
 
     def _local_day(self, moment: datetime) -> str:
         return clock.in_zone(moment, self.zone).date().isoformat()
@@ -360,15 +349,6 @@ async def find_entry(memory: Any, name: str, scope: str) -> MemoryEntry | None:
             return active[0]
     found: MemoryEntry | None = await memory.get(text, scope=scope) if text else None
     return found
-
-
-def _day(value: str | None, name: str) -> date | None:
-    if value is None:
-        return None
-    try:
-        return date.fromisoformat(value.strip())
-    except ValueError:
-        raise InvalidInputError(f"{name} {value!a} is no day; write it as 2026-11-15") from None
 
 
 def _counted(memories: int) -> str:

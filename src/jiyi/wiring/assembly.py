@@ -75,7 +75,7 @@ def assemble(
     from jiyi.indexing import Drainer
     from jiyi.recall.tags import TagMirror
 
-    own_embedder, own_model = embedder is not None, model
+    own_embedder, own_model = embedder, model
     settings, embedder, model = _with_models(settings, embedder, model)
     with ExitStack() as undo:
         temporary = None
@@ -113,7 +113,7 @@ def assemble(
 
             worker = JobWorker(longterm().jobs, longterm().runner)
         # An embedder or a model of the caller is closed by the caller.
-        connected: tuple[object, ...] = () if own_embedder else (embedder,)
+        connected: tuple[object, ...] = (embedder,) if own_embedder is None else ()
         if model is not None and own_model is None:
             models = longterm().models
             connected = (model, models.scorer, models.router, models.reflection, models.compression, *connected)

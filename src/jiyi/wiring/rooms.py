@@ -64,7 +64,7 @@ def notes_service(
             data=settings.path,
             scope=settings.scope,
             actor=settings.actor,
-            zone=lambda: settings.zone,
+            zone=settings.zone,
             limits=settings.limits,
             append=AppendLimits(
                 settings.max_note_entry_bytes, settings.max_note_day_bytes, settings.max_note_file_bytes

@@ -119,7 +119,10 @@ def forget_scope(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> Code:
-    """Erase everything of a scope in every room and index, and show a receipt. It cannot be undone."""
+    """Erase everything of a scope in every room and index, and show a receipt. It cannot be undone.
+
+    Exit code 1 when there is nothing of it.
+    """
     if not yes and not keep_history:
         _confirm(session, name)
 
@@ -129,6 +132,8 @@ def forget_scope(
     # With the embedder: the vector index is to drop the entries as well.
     receipt = session.run(action)
     session.output.result(receipt.to_dict(), lambda: _receipt(receipt))
+    if not receipt.found:
+        return Code.NOTHING
     return Code.OK if receipt.complete or keep_history else Code.STORAGE
 
 
@@ -142,10 +147,10 @@ def _confirm(session: Session, name: str) -> None:
 
 
 def _receipt(receipt: ScopeReceipt) -> list[Block]:
+    if not receipt.found:
+        return [text(f"there is nothing of scope {visible(receipt.scope)}; 'jiyi scopes' lists the names", "warn")]
     done = "erased" if receipt.erased else "took out of recall"
     blocks: list[Block] = [text(f"{done} scope {visible(receipt.scope)}", "good")]
-    if not receipt.removed:
-        blocks.append(text("there was nothing of it", "dim"))
     for counts, title in ((receipt.removed, "removed"), (receipt.remaining, "written meanwhile and left")):
         if counts:
             rows = tuple((text(name, "key"), text(f"{count:,}")) for name, count in sorted(counts.items()))

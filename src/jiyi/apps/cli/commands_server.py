@@ -287,7 +287,7 @@ def add_key(
     session: Session,
     name: Annotated[str, typer.Argument(help="Who uses the key.")],
     *,
-    rights: Annotated[str, typer.Option("--rights", help="Some of read, write, erase, admin.")] = "read,write",
+    rights: Annotated[str, typer.Option("--rights", help="Some of read, write, erase, admin, metrics.")] = "read,write",
     group: GroupOption = False,
     days: Annotated[int, typer.Option("--days", help="After how many days it expires; 0 means never.")] = 0,
 ) -> Code:

@@ -136,6 +136,7 @@ def import_(
         "messages": counts.messages,
         "chat": counts.chat,
         "unchanged": counts.unchanged,
+        "erased": counts.erased,
         "refused": list(counts.refused),
     }
     said = (
@@ -143,6 +144,15 @@ def import_(
         f"{counts.unchanged:,} lines were here already"
     )
     bad = [text(f"left out {refused}", "bad") for refused in counts.refused]
+    if counts.erased:
+        lines = "line was" if counts.erased == 1 else "lines were"
+        bad.append(
+            text(
+                f"{counts.erased:,} {lines} erased here with forget-scope or forget --erase: what was erased "
+                "stays erased. To have it again, import the file into another data directory, or store it anew",
+                "bad",
+            )
+        )
     session.output.result(data, lambda: [text(said, "good"), *bad])
     return Code.OK
 

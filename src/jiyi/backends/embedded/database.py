@@ -20,7 +20,7 @@ from jiyi.backends.records import versions
 from jiyi.backends.records.sql import NO_PARAMS, Dialect, Params, Row
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
 from jiyi.backends.shared.wal_index import WalIndex
-from jiyi.cleanup import on_error
+from jiyi.cleanup import Block, on_error
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
 from jiyi.exhaustion import out_of_descriptors
 from jiyi.file_lock import FileLock
@@ -110,10 +110,8 @@ class SqliteDatabase:
         except BaseException as error:
             if connection is not None:
                 self._readers.discard(connection)
-            storage_error = _meaning(self.path, error)
-            if storage_error is None:
-                raise
-            raise storage_error from error
+            self._raise_meaning(error)
+            raise
         self._readers.give_back(connection)
         return rows
 
@@ -127,71 +125,102 @@ class SqliteDatabase:
 
         Inside a group it is a part of the group's transaction, durable when the group has ended.
         """
-        return self._part_of_group() if self._in_group() else self._transaction()
+        if not self._in_group():
+            return Block(self._begin_transaction, self._end_transaction)
+        connection = self._group_connection()
+        if self._group_written:
+            return Block(self._begin_savepoint, self._end_savepoint)
+        # The first write of a group needs no savepoint: nothing is before it that its failure must leave.
+        self._group_written = True
+        return Block(lambda: connection, self._end_first_of_group)
 
-    @contextmanager
-    def group(self) -> Iterator[None]:
+    def group(self) -> AbstractContextManager[None]:
         """One transaction for every `write` of this thread: one turn of the lock, one commit.
 
         A `write` that fails takes nothing of the others with it. An error at the end of the block means that nothing
         was kept.
         """
-        with self._transaction():
-            self._group_thread, self._group_written, self._lost = threading.get_ident(), False, None
-            try:
-                yield
-            finally:
-                self._group_thread = None
-            if self._lost is not None:
-                raise self._lost
+        return Block(self._begin_group, self._end_group)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[SqliteConnection]:
+    def _begin_group(self) -> None:
+        self._begin_transaction()
+        self._group_thread, self._group_written, self._lost = threading.get_ident(), False, None
+
+    def _end_group(self, error: BaseException | None) -> None:
+        self._group_thread = None
+        if error is not None or self._lost is None:
+            self._end_transaction(error)
+        else:
+            self._end_transaction(self._lost)
+            raise self._lost
+
+    def _begin_transaction(self) -> SqliteConnection:
         self._lock.acquire()
         try:
             if self._writer is None:
                 self._writer = self._connect_writer()
             self._wal_index.restore()
-            writer = self._writer
-            self._begin(writer.driver)
-            yield writer
-            writer.driver.commit()
+            self._begin(self._writer.driver)
         except BaseException as error:
+            self._end_transaction(error)
+            raise
+        return self._writer
+
+    def _end_transaction(self, error: BaseException | None) -> None:
+        """Commit; after an error only clean up, and raise what it means, if that is another error."""
+        try:
+            if error is None and self._writer is not None:
+                self._writer.driver.commit()
+        except BaseException as failed:
             # Whatever state the connection is in, the next write begins with another one.
             self._close_writer()
-            storage_error = _meaning(self.path, error)
-            if storage_error is None:
-                raise
-            raise storage_error from error
+            self._raise_meaning(failed)
+            raise
+        else:
+            if error is not None:
+                self._close_writer()
         finally:
             self._lock.release()
+        if error is not None:
+            self._raise_meaning(error)
 
-    @contextmanager
-    def _part_of_group(self) -> Iterator[SqliteConnection]:
+    def _begin_savepoint(self) -> SqliteConnection:
         connection = self._group_connection()
-        driver = connection.driver
-        # The first write of a group needs no savepoint: nothing is before it that its failure must leave.
-        first, self._group_written = not self._group_written, True
         with self._translated():
-            if not first:
-                driver.execute("SAVEPOINT caller")
+            connection.driver.execute("SAVEPOINT caller")
+        return connection
+
+    def _end_savepoint(self, error: BaseException | None) -> None:
+        failed = error
+        if error is None:
             try:
-                yield connection
-                if not first:
-                    driver.execute("RELEASE caller")
-            except BaseException as error:
-                try:
-                    if first:
-                        driver.rollback()
-                        self._begin(driver)
-                        self._group_written = False
-                    else:
-                        driver.execute("ROLLBACK TO caller")
-                        driver.execute("RELEASE caller")
-                except sqlite3.Error:
-                    # After some errors (disk full, I/O) SQLite has already rolled back the whole transaction.
-                    self._lost = error
-                raise
+                self._group_connection().driver.execute("RELEASE caller")
+            except sqlite3.Error as unreleased:
+                failed = unreleased
+        if failed is None:
+            return
+        try:
+            if self._writer is not None:
+                self._writer.driver.execute("ROLLBACK TO caller")
+                self._writer.driver.execute("RELEASE caller")
+        except sqlite3.Error:
+            # After some errors (disk full, I/O) SQLite has already rolled back the whole transaction.
+            self._lost = failed
+        self._raise_meaning(failed)
+        if failed is not error:
+            raise failed
+
+    def _end_first_of_group(self, error: BaseException | None) -> None:
+        if error is None:
+            return
+        try:
+            if self._writer is not None:
+                self._writer.driver.rollback()
+                self._begin(self._writer.driver)
+                self._group_written = False
+        except sqlite3.Error:
+            self._lost = error
+        self._raise_meaning(error)
 
     def _in_group(self) -> bool:
         return self._group_thread == threading.get_ident()
@@ -369,9 +398,13 @@ class SqliteDatabase:
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            storage_error = _meaning(self.path, error)
-            if storage_error is None:
-                raise
+            self._raise_meaning(error)
+            raise
+
+    def _raise_meaning(self, error: BaseException) -> None:
+        """Raise what an error of the driver means; others are left to the caller."""
+        storage_error = _meaning(self.path, error)
+        if storage_error is not None:
             raise storage_error from error
 
 

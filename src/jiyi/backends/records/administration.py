@@ -18,11 +18,9 @@ from jiyi.model.change import MemoryChange
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.note import NOTE_SCOPES, is_note_scope, note_scopes_of
+from jiyi.model.scope import ERASED_SCOPE
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.ports.administration import ChangeSignal
-
-ERASED_SCOPE: Final = "erased"
-"""The scope that stands in the change log for one that was erased."""
 
 _ENTRIES: Final = (
     f"SELECT scope, count(*) FROM memory_records WHERE {ACTIVE} AND memory_type != '{MESSAGE_TYPE}' GROUP BY scope"

@@ -59,10 +59,9 @@ _STANDING = f"{chat_summaries.select} WHERE {_IN_EPOCH} AND replaced_at IS NULL 
 _NEWEST_SUMMARY = f"{_STANDING} DESC LIMIT 1"
 _SUMMARY = f"{chat_summaries.select} WHERE id = :id AND {OF_SESSION}"
 _LAST_GENERATION = f"SELECT max(generation) FROM chat_summaries WHERE {_IN_EPOCH}"
-_ALL_SCOPES = "h.replaced_at IS NULL"
 _UNFLUSHED = (
-    f"SELECT h.scope, h.session_id FROM conversation_history h WHERE {_ALL_SCOPES} AND NOT ({PROMPTS}) "
-    "GROUP BY h.scope, h.session_id "
+    f"SELECT h.scope, h.session_id FROM conversation_history h WHERE h.replaced_at IS NULL AND NOT ({PROMPTS}) "
+    "{and_scopes}GROUP BY h.scope, h.session_id "
     "HAVING max(h.created_at) >= :since AND max(h.created_at) < :before AND max(h.position) > coalesce("
     "(SELECT max(f.last_position) FROM chat_flushes f WHERE f.scope = h.scope AND f.session_id = h.session_id "
     "AND f.replaced_at IS NULL), -1) AND max(h.position) >= coalesce((SELECT max(e.first_position) FROM chat_epochs e "
@@ -93,7 +92,7 @@ class SqlChatStore:
         """Add messages to the current epoch, in one transaction; returns their ids, durable."""
         with self._database.write((scope,)) as connection:
             saved = history.append(connection, scope, session_id, messages, clock.utc_now(), said_at=said_at)
-            writes.remember_messages(connection, saved, actor, recallable=recallable)
+            writes.remember_messages(connection, scope, saved, actor, recallable=recallable)
         return saved.ids
 
     def insert(
@@ -104,7 +103,7 @@ class SqlChatStore:
             said = history.load_dated(connection, scope, session_id)
             said.insert(index, (message, history.said_at_or(message, clock.utc_now())))
             saved = history.save(connection, scope, session_id, *_unzipped(said))
-            writes.remember_messages(connection, saved, actor, recallable=recallable)
+            writes.remember_messages(connection, scope, saved, actor, recallable=recallable)
 
     def remove(self, scope: str, session_id: str, index: int, *, actor: str, recallable: bool) -> Message | None:
         """Take the message at an index of the current epoch out, in one transaction; `None` when there is none."""
@@ -114,7 +113,7 @@ class SqlChatStore:
                 return None
             message, _ = said.pop(index)
             saved = history.save(connection, scope, session_id, *_unzipped(said))
-            writes.remember_messages(connection, saved, actor, recallable=recallable)
+            writes.remember_messages(connection, scope, saved, actor, recallable=recallable)
             return message
 
     def snapshot(self, scope: str, session_id: str, stop_at: StopAt) -> Snapshot:
@@ -314,7 +313,7 @@ class SqlChatStore:
         self, *, since: datetime, before: datetime, scopes: Sequence[str] | None = None
     ) -> list[tuple[str, str]]:
         """(scope, session) whose last message was said in this time and was not searched for candidates yet."""
-        sql = _UNFLUSHED if scopes is None else _UNFLUSHED.replace(_ALL_SCOPES, f"{_ALL_SCOPES} AND h.scope IN :scopes")
+        sql = _UNFLUSHED.format(and_scopes="" if scopes is None else "AND h.scope IN :scopes ")
         params: dict[str, Any] = {"since": since, "before": before}
         if scopes is not None:
             params["scopes"] = [*scopes]

@@ -8,7 +8,9 @@ here is left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from jiyi.backends.records.import_checks import MAX_COUNT, ImportSchema, check_id, check_time
 from jiyi.backends.records.schema import chat_epochs, chat_flushes, chat_summaries, flush_candidates
@@ -28,6 +30,8 @@ TABLES: dict[str, Table] = {
     "candidate": flush_candidates,
 }
 """The kinds of rows of an export, in their order."""
+NEVER: Final = datetime.min.replace(tzinfo=UTC)
+"""When a conversation changed that is not there."""
 
 _IN_EPOCH = "scope = :scope AND session_id = :session_id AND epoch = :epoch"
 _KNOWN = "SELECT 1 FROM conversation_history WHERE scope = :scope AND session_id = :session_id LIMIT 1"
@@ -58,6 +62,17 @@ def _outside(kind: str, values: dict[str, Any]) -> dict[str, Any]:
     if kind == "candidate":
         values["what"] = values.pop("kind")
     return values
+
+
+@dataclass(slots=True)
+class SessionStates:
+    """One conversation in both states: here before the import, and in the file."""
+
+    live_here: frozenset[str]
+    last_here: datetime
+    live_there: set[str] = field(default_factory=set)
+    last_there: datetime = NEVER
+    replaced_there: dict[str, datetime] = field(default_factory=dict)
 
 
 class ChatMerge:

@@ -24,7 +24,9 @@ _FACTS_OF_SESSION: Final = (
     f"{SELECT_ENTRY} WHERE scope = :scope AND conversation_id = :session_id AND position IS NULL "
     "AND memory_type = 'fact' ORDER BY id"
 )
-_SESSIONS_OF: Final = "SELECT DISTINCT scope, session_id FROM conversation_history WHERE message_id IN :ids"
+_SESSIONS_OF: Final = (
+    "SELECT DISTINCT session_id FROM conversation_history WHERE message_id IN :ids AND scope || '' = :scope"
+)
 _EXPIRED: Final = f"FROM memory_records WHERE expires_at IS NOT NULL AND expires_at <= :at AND {ACTIVE}"
 _COUNT_EXPIRED: Final = f"SELECT count(*) {_EXPIRED}"
 _SELECT_EXPIRED: Final = f"SELECT id, scope {_EXPIRED}"
@@ -72,10 +74,19 @@ def update(
     return after
 
 
-def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: bool, with_messages: bool = True) -> None:
+def forget(
+    connection: Connection,
+    entry: MemoryEntry,
+    actor: str,
+    *,
+    erase: bool,
+    with_messages: bool = True,
+    bulk: bool = False,
+) -> None:
     """Remove an entry and what was made of it; with `erase` also the texts of its versions.
 
-    The messages that a fact was made of say the same: they leave recall with it, and stay in their conversation.
+    The messages that a fact was made of say the same: they leave recall with it, and stay in their conversation. What
+    a fact took the place of holds again, except where many are removed in `bulk`.
     """
     if erase and entry.memory_type == MESSAGE_TYPE:
         raise InvalidInputError(
@@ -89,6 +100,10 @@ def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: boo
             said = entry_of(row)
             if said.memory_type == MESSAGE_TYPE and said.scope == entry.scope:
                 writes.remove_entry(connection, said, actor, operation)
+    if not bulk and entry.memory_type == DEFAULT_MEMORY_TYPE:
+        from jiyi.backends.records.longterm import bring_back
+
+        bring_back(connection, entry, actor)
     if entry.summarized_by is not None or entry.memory_type == REFLECTION_TYPE:
         # What was made of the entry is deleted with it.
         from jiyi.backends.records.longterm import unlink
@@ -125,12 +140,11 @@ def forget_facts(
     return len(gone), sum(fact.is_active for fact in facts) - sum(fact.is_active for fact in gone)
 
 
-def withdraw_messages(connection: Connection, ids: Sequence[str], actor: str) -> None:
+def withdraw_messages(connection: Connection, scope: str, ids: Sequence[str], actor: str) -> None:
     """Take messages that somebody asks not to keep out of recall, with the facts that were made of them alone."""
     known = last_versions(connection, ids)
-    for said in connection.rows(BY_IDS, {"ids": list(ids)}):
-        writes.remove_entry(connection, entry_of(said), actor, "forget")
-    for scope, session_id in connection.rows(_SESSIONS_OF, {"ids": list(ids)}):
+    writes.forget_messages(connection, scope, ids, actor)
+    for session_id in connection.column(_SESSIONS_OF, {"ids": list(ids), "scope": scope}):
         # What never was an entry needs a line too: nothing is learned of a message with such a line.
         writes.log_removals(connection, scope, [each for each in ids if each not in known], actor, "forget")
         for fact in facts_of_session(connection, scope, session_id):
@@ -158,7 +172,7 @@ def forget_some(connection: Connection, filters: Filters, actor: str, *, limit: 
         # Forgetting one may have changed or removed another: each is read when it is its turn.
         row = connection.row(BY_ID, {"id": entry_id, "scopes": list(filters.scopes)})
         if row is not None:
-            forget(connection, entry_of(row), actor, erase=erase)
+            forget(connection, entry_of(row), actor, erase=erase, bulk=True)
         count += 1
     if erase and count:
         tags.collect(connection)

@@ -28,7 +28,6 @@ LIVE: Final = f"{OF_SESSION} AND replaced_at IS NULL"
 """The condition on messages of one session that no later save has replaced."""
 _MESSAGES = "FROM conversation_history WHERE"
 _PRESENT = f"SELECT id, message_id, position, content, created_at {_MESSAGES} {LIVE} AND position >= :first"
-_LOAD = f"SELECT id, position, content {_MESSAGES} {LIVE} AND position >= :first ORDER BY position, id"
 _SESSIONS = (
     f"SELECT session_id {_MESSAGES} scope = :scope AND replaced_at IS NULL GROUP BY session_id ORDER BY max(id) DESC"
 )
@@ -158,8 +157,7 @@ def save(
 
 def _time_of(message: Message, before: Row | None, now: datetime) -> datetime:
     """When a message was said. One that was only reworded was said when the row before it was."""
-    own = time_of_message(message)
-    return own if own is not None else now if before is None else clock.of_driver(before[3])
+    return said_at_or(message, now if before is None else clock.of_driver(before[3]))
 
 
 def said_at_or(message: Message, now: datetime) -> datetime:
@@ -169,17 +167,17 @@ def said_at_or(message: Message, now: datetime) -> datetime:
 
 
 def load_dated(connection: Connection, scope: str, session_id: str) -> list[tuple[Message, datetime]]:
-    """Every message since the last reset in order, and when it was said."""
+    """Every message since the last reset in order, and when it was said. Rows that cannot be decoded are reported."""
     first = current_epoch(connection, scope, session_id)[1]
     unreadable: list[tuple[int, str]] = []
-    found: list[tuple[Message, datetime]] = []
+    found: list[tuple[int, Message, datetime]] = []
     parameters = {"scope": scope, "session_id": session_id, "first": first}
     for row_id, _, position, content, created_at in connection.rows(f"{_PRESENT} ORDER BY position, id", parameters):
         message = decoded(content, position, row_id, unreadable)
         if message is not None:
-            found.append((message, clock.of_driver(created_at)))
-    refuse_unreadable(session_id, [(place, message) for place, (message, _) in enumerate(found)], unreadable)
-    return found
+            found.append((position, message, clock.of_driver(created_at)))
+    refuse_unreadable(session_id, [(position, message) for position, message, _ in found], unreadable)
+    return [(message, said_at) for _, message, said_at in found]
 
 
 def current_epoch(connection: Connection, scope: str, session_id: str) -> tuple[int, int]:
@@ -235,10 +233,7 @@ def append(
         }
         for position, message in enumerate(messages, start=first)
     ]
-    if len(rows) == 1:
-        connection.execute(_INSERT, rows[0])
-    elif rows:
-        connection.executemany(_INSERT, rows)
+    connection.insert(conversation_history, [(*row.values(), None) for row in rows])
     ids = [str(row["message_id"]) for row in rows]
     keep_request(connection, ids)
     before = [] if asked is None else [("", _decoded_or_empty(asked))]
@@ -334,16 +329,8 @@ def _readable(text: str) -> str:
 
 
 def load(connection: Connection, scope: str, session_id: str) -> list[Message]:
-    """Every message since the last reset in order; rows that cannot be decoded are reported together."""
-    first = current_epoch(connection, scope, session_id)[1]
-    readable: list[tuple[int, Message]] = []
-    unreadable: list[tuple[int, str]] = []
-    for row, position, content in connection.rows(_LOAD, {"scope": scope, "session_id": session_id, "first": first}):
-        message = decoded(content, position, row, unreadable)
-        if message is not None:
-            readable.append((position, message))
-    refuse_unreadable(session_id, readable, unreadable)
-    return [message for _, message in readable]
+    """Every message since the last reset in order."""
+    return [message for message, _ in load_dated(connection, scope, session_id)]
 
 
 def decoded(content: str, position: int, row: int, unreadable: list[tuple[int, str]]) -> Message | None:

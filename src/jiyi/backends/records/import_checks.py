@@ -24,7 +24,7 @@ from jiyi.model.feedback import MAX_STRENGTH
 from jiyi.model.limits import MAX_POSITION, Limits, check_importance, check_whole
 from jiyi.model.metadata import check_json, check_metadata
 from jiyi.model.namespace import check_namespace
-from jiyi.model.scope import PUBLIC, check_scope
+from jiyi.model.scope import ERASED_SCOPE, PUBLIC, check_scope
 from jiyi.text import Analyzer
 
 CHANGE_FIELDS: Final = ("entry_id", "scope", "key", "version", "operation", "changed_by")
@@ -114,10 +114,10 @@ class ImportSchema:
         elif column.type is REAL:
             check_importance(value)
         else:
-            self._limits.check_session_id(value, column.name)
+            self._limits.check_id(value, column.name)
 
     def _check_source(self, source: Source) -> None:
-        self._limits.check_session_id(source.kind, "source.kind")
+        self._limits.check_id(source.kind, "source.kind")
         if source.name is not None and (not isinstance(source.name, str) or not 0 < len(source.name) <= MAX_NAME):
             raise InvalidInputError(f"source.name {ascii(source.name)[:80]} is no name of up to {MAX_NAME} characters")
         if source.role not in {None, "user", "assistant"}:
@@ -131,7 +131,7 @@ class ImportSchema:
             self._check_claim(source.claim)
 
     def _check_claim(self, claim: Claim) -> None:
-        for name in ("subject", "attribute", "value", "when", "said_by"):
+        for name in ("subject", "attribute", "value", "when", "said_by", "lasting"):
             value = getattr(claim, name)
             if value != "":
                 self._limits.check_content(value, f"claim.{name}")
@@ -151,7 +151,7 @@ class ImportSchema:
         if not isinstance(changed, list) or len(changed) > _MAX_CHANGED:
             raise InvalidInputError("changed is no list of field names")
         for name in changed:
-            self._limits.check_session_id(name, "changed")
+            self._limits.check_id(name, "changed")
         before = data["before"]
         if before is not None:
             before = self.entry(before).to_dict()
@@ -159,11 +159,12 @@ class ImportSchema:
                 raise InvalidInputError("before is another entry than the one that was changed")
         return {
             "entry_id": check_id(data["entry_id"], "entry_id"),
-            "scope": check_scope(data["scope"]),
+            # A line of a scope that was erased there: it has an id and a time, and no text.
+            "scope": data["scope"] if data["scope"] == ERASED_SCOPE else check_scope(data["scope"]),
             "key": None if data["key"] is None else self._limits.check_key(data["key"]),
             "version": check_whole(data["version"], "version", 1, MAX_COUNT),
             "operation": data["operation"],
-            "changed_by": self._limits.check_session_id(data["changed_by"], "changed_by"),
+            "changed_by": self._limits.check_id(data["changed_by"], "changed_by"),
             "changed_at": check_time(data["changed_at"], "changed_at"),
             "changed": changed,
             "before": before,
@@ -212,7 +213,7 @@ class ImportSchema:
             "session_id": self._limits.check_session_id(data["session_id"]),
             "position": check_whole(data["position"], "position", 0, MAX_COUNT),
             "message_id": check_id(data["message_id"], "message_id"),
-            "role": self._limits.check_session_id(data["role"], "role"),
+            "role": self._limits.check_id(data["role"], "role"),
             "content": content,
             "created_at": check_time(data["created_at"], "created_at"),
             "replaced_at": _time_or_none(data["replaced_at"], "replaced_at"),
@@ -229,7 +230,7 @@ class ImportSchema:
         created_at = check_time(data["created_at"], "created_at")
         return {
             "id": check_id(data["id"], "id"),
-            "kind": self._limits.check_session_id(data["work"], "work"),
+            "kind": self._limits.check_id(data["work"], "work"),
             "scope": check_scope(data["scope"]),
             "payload": to_json(self._payload(data["payload"])),
             "state": "dead" if data["dead"] else "queued",
@@ -254,7 +255,7 @@ class ImportSchema:
         for each in messages:
             check_id(each, "payload.messages")
         if checked.get("conversation_id") is not None:
-            self._limits.check_session_id(checked["conversation_id"], "payload.conversation_id")
+            self._limits.check_id(checked["conversation_id"], "payload.conversation_id")
         return dict(checked)
 
     def word(self, data: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +17,7 @@ from jiyi.backends.records.schema import ACTIVE, INACTIVE, memory_records
 from jiyi.backends.records.sql import Connection, Database, Row, chunks, moment, skip_scan
 from jiyi.backends.records.writes import insert_and_log, remember_messages, remove_entry
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
+from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, Fading, FadingPlace
@@ -48,6 +49,10 @@ _REPLACED_BY = (
     f"{SELECT_ENTRY} WHERE scope = :scope AND superseded_by = :id AND {INACTIVE} "
     "ORDER BY updated_at DESC, id DESC LIMIT :limit"
 )
+_MADE_OF_SAME = (
+    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' AND source LIKE :said"
+)
+_MAX_BROUGHT_BACK: Final = 1_000
 _UNSUMMARIZED = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND summarized_by IS NULL AND pinned IS NOT TRUE AND expires_at IS NULL "
@@ -116,7 +121,7 @@ class SqlLongtermStore:
         """Add messages to a session, and the jobs that are about them, in one transaction; returns the message ids."""
         with self._database.write((scope,) if job is None else (scope, job.scope)) as connection:
             saved = history.append(connection, scope, session_id, messages, self._now(), said_at=said_at)
-            remember_messages(connection, saved, actor, recallable=recallable)
+            remember_messages(connection, scope, saved, actor, recallable=recallable)
             if job is not None:
                 # What the job is about may have been said before, such as the question to this reply.
                 payload = {**job.payload, "messages": [*job.payload.get("messages", ()), *saved.ids]}
@@ -305,6 +310,37 @@ def unlink(connection: Connection, removed: MemoryEntry, actor: str, *, erase: b
     _release(connection, reflection, actor, clock.utc_now())
 
 
+def bring_back(connection: Connection, removed: MemoryEntry, actor: str) -> None:
+    """After a current fact was withdrawn: the facts that it took the place of hold again, as before it was said.
+
+    What was kept of one of them as a fact of its own is a part of it again.
+    """
+    if not removed.is_active or removed.domain is None or removed.memory_type != FACT_TYPE:
+        return
+    now = clock.utc_now()
+    versions: list[tuple[MemoryEntry, MemoryEntry]] = []
+    params = {"scope": removed.scope, "id": removed.id, "limit": _MAX_BROUGHT_BACK}
+    for old in map(entry_of, connection.rows(_REPLACED_BY, params)):
+        if old.memory_type != FACT_TYPE or old.has_expired(now):
+            continue
+        whole = {"is_active": True, "superseded_by": None, "last_accessed_at": max(now, old.last_accessed_at)}
+        versions.append((old, _next_version(old, now, whole)))
+        if old.source.references:
+            told = {"scope": old.scope, "said": f'%"{old.source.references[0]}"%'}
+            for part in map(entry_of, connection.rows(_MADE_OF_SAME, told)):
+                if part.id != removed.id and part.source.references == old.source.references and _is_part(part, old):
+                    gone = {"is_active": False, "superseded_by": old.id, "summarized_by": None}
+                    versions.append((part, _next_version(part, now, gone)))
+    if versions:
+        _write_versions(connection, versions, actor, "restore")
+
+
+def _is_part(part: MemoryEntry, whole: MemoryEntry) -> bool:
+    """Whether a fact was left of another one: as old, and no clause in it is new."""
+    clauses = re.split(r"[,，.。;；!！：:]", part.content)
+    return part.created_at == whole.created_at and all(clause.strip() in whole.content for clause in clauses)
+
+
 def erase_reflections(connection: Connection, scope: str, fact_ids: Sequence[str], actor: str) -> None:
     """Erase every reflection that was made of these facts; also those that were forgotten or superseded since."""
     for fact_id in fact_ids:
@@ -392,4 +428,5 @@ def _fading(row: Row) -> Fading:
         "" if claim is None else content,
         content,
         clock.of_driver(event_time),
+        "" if claim is None else str(claim.get("lasting", "")),
     )

@@ -15,41 +15,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any, Final
 
-from jiyi.backends.records.administration import ERASED_SCOPE
 from jiyi.backends.records.change_lines import columns, id_of_branch, same_change, under_id
 from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry
-from jiyi.backends.records.chat_export import ChatMerge
+from jiyi.backends.records.chat_export import NEVER, ChatMerge, SessionStates
 from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, changed_fields, entry_of
 from jiyi.backends.records.import_checks import ImportSchema
 from jiyi.backends.records.longterm import drop_outdated_reflections
 from jiyi.backends.records.meta import add_user_word
-from jiyi.backends.records.overlays import merge_overlay
+from jiyi.backends.records.overlays import merge_overlay, merge_usage
 from jiyi.backends.records.references import drop_foreign_references
-from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, runtime_memories
+from jiyi.backends.records.schema import conversation_history, jobs, memory_changes
 from jiyi.backends.records.sql import CHUNK, Connection, Params, chunks
 from jiyi.backends.records.tags import write_tags
-from jiyi.backends.records.writes import delete_rows, insert_rows, remove_entry, update_row
+from jiyi.backends.records.writes import delete_rows, forget_messages, insert_rows, remove_entry, update_row
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
-from jiyi.model.scope import PUBLIC
+from jiyi.model.scope import ERASED_SCOPE, PUBLIC
 from jiyi.ports import ImportCounts
 
 _UNCHANGED: Final = ImportCounts(unchanged=1)
-_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_STAYS_ERASED: Final = ImportCounts(erased=1)
 _BY_ID = f"{SELECT_ENTRY} WHERE id = :id"
 _SCOPE_OF = "SELECT scope FROM memory_changes WHERE entry_id = :id LIMIT 1"
 _PLACE_OF_MESSAGE = "SELECT scope, session_id FROM conversation_history WHERE message_id = :id"
 _CHANGE_AT = f"{memory_changes.select} WHERE entry_id = :id AND version = :version"
 _LAST_CHANGE = f"{memory_changes.select} WHERE entry_id = :id ORDER BY version DESC LIMIT 1"
 _ERASED_MESSAGES = "SELECT entry_id FROM memory_changes WHERE operation = 'erase' AND key IS NULL"
+_ERASED_ENTRIES = "SELECT entry_id FROM memory_changes WHERE operation = 'erase' AND key IS NOT NULL"
 _TAKEN_KEYS = "SELECT scope, key FROM memory_records WHERE key IS NOT NULL"
-_USAGE = f"{runtime_memories.select} WHERE memory_id = :memory_id"
-_UPDATE_USAGE = f"{runtime_memories.update_of(('useful', 'missed', 'decayed_at'))} WHERE memory_id = :memory_id"
 _MESSAGES_OF_SESSION = f"{conversation_history.select} WHERE scope = :scope AND session_id = :session_id"
 _REPLACE_MESSAGE = (
     "UPDATE conversation_history SET replaced_at = :moment WHERE message_id = :id AND replaced_at IS NULL"
@@ -57,17 +54,6 @@ _REPLACE_MESSAGE = (
 _RESTORE_MESSAGE = (
     "UPDATE conversation_history SET replaced_at = NULL WHERE message_id = :id AND replaced_at IS NOT NULL"
 )
-
-
-@dataclass(slots=True)
-class _Session:
-    """One conversation in both states: here before the import, and in the file."""
-
-    live_here: frozenset[str]
-    last_here: datetime
-    live_there: set[str] = field(default_factory=set)
-    last_there: datetime = _NEVER
-    replaced_there: dict[str, datetime] = field(default_factory=dict)
 
 
 class Merge:
@@ -82,12 +68,14 @@ class Merge:
         self._renamed: dict[str, str] = {}
         self._parted: dict[str, int] = {}
         self._erased: set[str] = set()
-        self._sessions: dict[tuple[str, str], _Session] = {}
+        self._sessions: dict[tuple[str, str], SessionStates] = {}
         self.chat = ChatMerge(connection, schema, update=update)
         # Rows of entries and sessions that the store does not know are written in batches, without comparing.
-        self._ids = set(connection.column("SELECT DISTINCT entry_id FROM memory_changes"))
+        self._ids: dict[str, str] = dict(connection.rows("SELECT DISTINCT entry_id, scope FROM memory_changes"))
+        """The scope of each entry that is known here."""
         self._keys = set(connection.rows(_TAKEN_KEYS))
         self._erased_messages = set(connection.column(_ERASED_MESSAGES))
+        self._erased_before = self._erased_messages | set(connection.column(_ERASED_ENTRIES))
         self._message_ids = set(connection.column("SELECT message_id FROM conversation_history"))
         self._added_messages: set[str] = set()
         self._changed: dict[str, str] = {}
@@ -101,6 +89,14 @@ class Merge:
     def change(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in one line of a change log."""
         values = self._schema.change(data)
+        counts = self._change(values)
+        return counts if values["before"] is None else self._told(counts, values["entry_id"])
+
+    def _told(self, counts: ImportCounts, original: str) -> ImportCounts:
+        """A line that changed nothing because its text was erased here says so."""
+        return _STAYS_ERASED if counts is _UNCHANGED and original in self._erased_before else counts
+
+    def _change(self, values: dict[str, Any]) -> ImportCounts:
         original = values["entry_id"]
         if original in self._erased:
             return _UNCHANGED
@@ -163,10 +159,10 @@ class Merge:
 
         One of a scope that was erased stays erased, also if it had been forgotten before.
         """
-        known = self._connection.scalar(_SCOPE_OF, {"id": entry_id})
+        known = self._ids.get(entry_id, scope)
         if known == ERASED_SCOPE:
             self._erased.add(entry_id)
-        elif known not in {None, scope}:
+        elif known != scope:
             raise InvalidInputError(f"entry {entry_id} has another scope here; it belongs to another store")
 
     # --- entries --------------------------------------------------------------------------------------------------
@@ -174,6 +170,9 @@ class Merge:
     def entry(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in one entry as it was when the export was made."""
         entry = self._schema.entry(data)
+        return self._told(self._entry(entry), entry.id)
+
+    def _entry(self, entry: MemoryEntry) -> ImportCounts:
         original = entry.id
         if original in self._erased or self._is_of_known_session(entry):
             return _UNCHANGED
@@ -181,7 +180,7 @@ class Merge:
         if original not in self._ids and self._versions.get(original) == entry.version and place not in self._keys:
             self._new_entries.append(entry)
             self._note_references(entry)
-            self._ids.add(original)
+            self._ids[original] = entry.scope
             if entry.key is not None:
                 self._keys.add(place)
             self._write_batch(CHUNK)
@@ -195,18 +194,26 @@ class Merge:
         present = self._one(_BY_ID, {"id": entry.id})
         if present is not None and (entry.scope, entry.key) != (present.scope, present.key):
             raise InvalidInputError(f"entry {entry.id} has another scope or key here; it belongs to another store")
-        if not self._update_known and (original in self._ids or present is not None):
+        if present is None and original in self._ids and (missing := self._last_if_missing(entry.id)) is not None:
+            # Anew: the indexes have passed the line of its version.
+            entry = replace(entry, version=max(entry.version, missing) + 1)
+        elif not self._update_known and (original in self._ids or present is not None):
             return _UNCHANGED
         self._note_references(entry)
         if present is not None:
             return self._update(present, entry)
         return self._insert(entry, original)
 
+    def _last_if_missing(self, entry_id: str) -> int | None:
+        """The last version of an entry that the log has and the records lack: its row was cut off in another file."""
+        last = self._last_change(entry_id)
+        return None if last is None or last["operation"] in REMOVED else last["version"]
+
     def _is_of_known_session(self, entry: MemoryEntry) -> bool:
         """Whether it is a message of a conversation that stays as it is."""
         if self._update_known or entry.memory_type != MESSAGE_TYPE or entry.conversation_id is None:
             return False
-        return self._session(entry.scope, entry.conversation_id).last_here != _NEVER
+        return self._session(entry.scope, entry.conversation_id).last_here != NEVER
 
     def _insert(self, entry: MemoryEntry, original: str) -> ImportCounts:
         last = self._last_change(entry.id)
@@ -264,24 +271,8 @@ class Merge:
             return _UNCHANGED
         if entry.scope != values["scope"]:
             raise InvalidInputError(f"memory {memory_id} has another scope here; it belongs to another store")
-        row = self._connection.row(_USAGE, {"memory_id": memory_id})
-        if row is None:
-            new = {**values, "memory_id": memory_id, "memory_type": entry.memory_type}
-            self._connection.execute(runtime_memories.insert, new)
-            return ImportCounts()
-        if not self._update_known:
-            return _UNCHANGED
-        here = runtime_memories.values(row)
-        moments = [moment for moment in (here["decayed_at"], values["decayed_at"]) if moment is not None]
-        both = {
-            "useful": max(here["useful"], values["useful"]),
-            "missed": max(here["missed"], values["missed"]),
-            "decayed_at": max(moments, default=None),
-        }
-        if both == {name: here[name] for name in both}:
-            return _UNCHANGED
-        self._connection.execute(_UPDATE_USAGE, {**both, "memory_id": memory_id})
-        return ImportCounts()
+        known = {**values, "memory_id": memory_id, "memory_type": entry.memory_type}
+        return ImportCounts() if merge_usage(self._connection, known, update=self._update_known) else _UNCHANGED
 
     def overlay(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in the overlay of a private scope on a public memory; where both stores know it, the greater numbers."""
@@ -310,16 +301,18 @@ class Merge:
     def message(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in one row of a conversation."""
         values = self._schema.message(data)
-        if values["message_id"] in self._erased_messages:
+        # Whoever deletes or replaces a message removes the entry with its id: that must be one of the same scope.
+        self._refuse_foreign(values["message_id"], values["scope"])
+        if values["message_id"] in self._erased_messages or values["message_id"] in self._erased:
             self.chat.erased(values["scope"], values["session_id"], values["position"])
-            return _UNCHANGED
+            return _STAYS_ERASED
         if values["message_id"] in self._message_ids:
             self._write_batch()
             place = self._connection.row(_PLACE_OF_MESSAGE, {"id": values["message_id"]})
             if place is not None and tuple(place) != (values["scope"], values["session_id"]):
                 raise InvalidInputError(f"message {values['message_id']} is in another conversation here")
         session = self._session(values["scope"], values["session_id"])
-        if not self._update_known and session.last_here != _NEVER:
+        if not self._update_known and session.last_here != NEVER:
             return _UNCHANGED
         if values["replaced_at"] is None:
             session.live_there.add(values["message_id"])
@@ -334,14 +327,14 @@ class Merge:
         self._write_batch(CHUNK)
         return ImportCounts(messages=1)
 
-    def _session(self, scope: str, session_id: str) -> _Session:
+    def _session(self, scope: str, session_id: str) -> SessionStates:
         session = self._sessions.get((scope, session_id))
         if session is None:
             found = self._connection.rows(_MESSAGES_OF_SESSION, {"scope": scope, "session_id": session_id})
             rows = [conversation_history.values(row) for row in found]
-            session = _Session(
+            session = SessionStates(
                 live_here=frozenset(row["message_id"] for row in rows if row["replaced_at"] is None),
-                last_here=max((row["replaced_at"] or row["created_at"] for row in rows), default=_NEVER),
+                last_here=max((row["replaced_at"] or row["created_at"] for row in rows), default=NEVER),
             )
             self._sessions[scope, session_id] = session
         return session
@@ -371,10 +364,10 @@ class Merge:
         """Write what is left, and keep one state of each conversation."""
         self._write_batch()
         for (scope, session_id), session in self._sessions.items():
-            if not self._update_known and session.last_here != _NEVER:
+            if not self._update_known and session.last_here != NEVER:
                 self.chat.leave(scope, session_id)
                 continue
-            new_here = session.last_here == _NEVER or session.live_here == session.live_there
+            new_here = session.last_here == NEVER or session.live_here == session.live_there
             keep_theirs = session.last_there > session.last_here and not new_here
             self.chat.settle(scope, session_id, keep_theirs=keep_theirs, new_here=new_here)
             if new_here:
@@ -384,12 +377,10 @@ class Merge:
             for message_id in sorted((session.live_here | session.live_there) - kept):
                 moment = session.replaced_there.get(message_id, last)
                 self._connection.execute(_REPLACE_MESSAGE, {"moment": moment, "id": message_id})
-                entry = self._one(_BY_ID, {"id": message_id})
-                if entry is not None:
-                    remove_entry(self._connection, entry, self._actor, "forget")
+                forget_messages(self._connection, scope, [message_id], self._actor)
             for message_id in sorted(kept - session.live_here):
                 if self._connection.execute(_RESTORE_MESSAGE, {"id": message_id}).rowcount:
-                    self._restore(message_id)
+                    self._restore(scope, message_id)
         self.chat.finish()
         self._drop_foreign_references()
         for entry_id, scope in self._changed.items():
@@ -404,10 +395,10 @@ class Merge:
         for chunk in chunks(self._referring):
             drop_foreign_references(self._connection, chunk)
 
-    def _restore(self, entry_id: str) -> None:
+    def _restore(self, scope: str, entry_id: str) -> None:
         """Restore the entry of a message that was replaced here and is part of the conversation again."""
         last = self._last_change(entry_id)
-        if last is None or last["operation"] != "forget" or last["before"] is None:
+        if last is None or last["operation"] != "forget" or last["before"] is None or last["scope"] != scope:
             return
         entry = replace(past_entry(last["before"]), version=last["version"] + 1, updated_at=clock.utc_now())
         self._log(entry, "restore", None)

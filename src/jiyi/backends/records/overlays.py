@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from jiyi.backends.records.schema import ACTIVE, memory_overlays
+from jiyi.backends.records.schema import ACTIVE, memory_overlays, runtime_memories
 from jiyi.backends.records.sql import Connection, Database, Row, chunks, moment
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.scope import PUBLIC
@@ -42,6 +42,8 @@ _ONE: Final = f"{memory_overlays.select} WHERE scope = :scope AND memory_id = :m
 _UPDATE: Final = (
     f"{memory_overlays.update_of(memory_overlays.names[2:])} WHERE scope = :scope AND memory_id = :memory_id"
 )
+_USAGE: Final = f"{runtime_memories.select} WHERE memory_id = :memory_id"
+_UPDATE_USAGE: Final = f"{runtime_memories.update_of(('useful', 'missed', 'decayed_at'))} WHERE memory_id = :memory_id"
 _MOVE: Final = "UPDATE memory_overlays SET superseded_by = :new WHERE scope = :scope AND superseded_by IN :old"
 _SHOW_AGAIN: Final = (
     "UPDATE memory_overlays SET superseded_by = NULL "
@@ -145,6 +147,27 @@ def merge_overlay(connection: Connection, values: Mapping[str, Any], *, update: 
     if both == here:
         return False
     connection.execute(_UPDATE, both)
+    return True
+
+
+def merge_usage(connection: Connection, values: Mapping[str, Any], *, update: bool) -> bool:
+    """The same for how useful a memory of the runtime was."""
+    row = connection.row(_USAGE, values)
+    if row is None:
+        connection.execute(runtime_memories.insert, values)
+        return True
+    if not update:
+        return False
+    here = runtime_memories.values(row)
+    times = [each for each in (here["decayed_at"], values["decayed_at"]) if each is not None]
+    both = {
+        **here,
+        **{name: max(here[name], values[name]) for name in ("useful", "missed")},
+        "decayed_at": max(times, default=None),
+    }
+    if both == here:
+        return False
+    connection.execute(_UPDATE_USAGE, both)
     return True
 
 

@@ -19,7 +19,7 @@ from jiyi.backends.records.schema import runtime_memories, runtime_requests
 from jiyi.backends.records.sql import Connection, Database, chunks, moment, skip_scan
 from jiyi.backends.records.tags import collect, write_tags
 from jiyi.backends.records.writes import insert_rows, remove_entry, scopes_of, update_and_log, update_text_and_log
-from jiyi.errors import InvalidInputError
+from jiyi.errors import RequestReusedError
 from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry, Source
 from jiyi.model.feedback import (
     MERGE,
@@ -321,7 +321,7 @@ def _answered(connection: Connection, order: FeedbackOrder) -> FeedbackOutcome |
         return None
     fingerprint, outcome = row
     if fingerprint != order.fingerprint:
-        raise InvalidInputError(
+        raise RequestReusedError(
             f"request_id {order.request_id!r} was used for other feedback; give every request an id of its own"
         )
     return FeedbackOutcome.from_json(outcome)

@@ -78,10 +78,10 @@ class SqlRecordStore(FilteredIds):
 
     def put(self, drafts: Sequence[Draft], *, actor: str) -> list[MemoryEntry]:
         """Insert or update by (scope, key) in one transaction."""
-        from jiyi.backends.records import writes
+        from jiyi.backends.records.writes import put_drafts
 
         with self._database.write(sorted({draft.entry.scope for draft in drafts})) as connection:
-            return writes.put_drafts(connection, drafts, actor)
+            return put_drafts(connection, drafts, actor)
 
     def update(
         self,
@@ -335,7 +335,7 @@ class SqlRecordStore(FilteredIds):
 
         with self._database.write((scope,)) as connection:
             saved = history.save(connection, scope, session_id, messages, said_at=said_at)
-            writes.remember_messages(connection, saved, actor, recallable=recallable)
+            writes.remember_messages(connection, scope, saved, actor, recallable=recallable)
             return len(saved.written)
 
     def load_history(self, scope: str, session_id: str) -> list[Message]:

@@ -16,7 +16,7 @@ from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import memory_records
 from jiyi.backends.records.sql import Connection, Database, chunks
 from jiyi.model import clock
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.ports import Draft
 
@@ -33,6 +33,8 @@ _values_of = itemgetter(*memory_records.names)
 _UPDATE = f"{memory_records.update_of(memory_records.names[1:])} WHERE id = :id"
 _DELETE = "DELETE FROM memory_records WHERE id = :id"
 _DELETE_MANY = "DELETE FROM memory_records WHERE id IN :ids"
+_DELETE_OF_SCOPE = f"{_DELETE_MANY} AND scope || '' = :scope"
+_MESSAGES = f"{BY_IDS} AND memory_type = '{MESSAGE_TYPE}' AND scope || '' = :scope"
 _SHOW = "UPDATE memory_records SET last_accessed_at = :at WHERE id IN :ids"
 _TOUCH = "UPDATE memory_records SET access_count = access_count + 1, last_accessed_at = :at WHERE id IN :ids"
 _SCOPES = "SELECT DISTINCT scope FROM memory_records WHERE id IN :ids"
@@ -132,17 +134,22 @@ def delete_rows(connection: Connection, ids: Sequence[str]) -> int:
     return sum(connection.execute(_DELETE_MANY, {"ids": chunk}).rowcount for chunk in chunks(ids))
 
 
-def remember_messages(connection: Connection, saved: Saved, actor: str, *, recallable: bool) -> None:
+def remember_messages(connection: Connection, scope: str, saved: Saved, actor: str, *, recallable: bool) -> None:
     """What was said becomes entries, and what is no longer in the record leaves recall."""
-    for chunk in chunks(saved.replaced):
-        for row in connection.rows(BY_IDS, {"ids": chunk}):
-            remove_entry(connection, entry_of(row), actor, "forget")
+    forget_messages(connection, scope, saved.replaced, actor)
     if saved.withdrawn:
         from jiyi.backends.records.entries import withdraw_messages
 
-        withdraw_messages(connection, saved.withdrawn, actor)
+        withdraw_messages(connection, scope, saved.withdrawn, actor)
     if recallable:
         _insert_values_and_log(connection, [values for values in saved.written if values is not None], actor)
+
+
+def forget_messages(connection: Connection, scope: str, ids: Sequence[str], actor: str) -> None:
+    """Take the entries of messages out of recall; an entry of another scope or kind that has such an id stays."""
+    for chunk in chunks(ids):
+        for row in connection.rows(_MESSAGES, {"ids": chunk, "scope": scope}):
+            remove_entry(connection, entry_of(row), actor, "forget")
 
 
 def erase_messages(connection: Connection, scope: str, ids: Sequence[str], actor: str) -> int:
@@ -151,9 +158,11 @@ def erase_messages(connection: Connection, scope: str, ids: Sequence[str], actor
     Each leaves an erasing line in the change log, also one that was never recallable: an import of an old export finds
     it there and does not bring the message back.
     """
-    erased = delete_rows(connection, ids)
+    erased = 0
     for chunk in chunks(ids):
-        erase_texts(connection, "entry_id IN :ids", {"ids": chunk})
+        own = {"ids": chunk, "scope": scope}
+        erased += connection.execute(_DELETE_OF_SCOPE, own).rowcount
+        erase_texts(connection, "entry_id IN :ids AND scope || '' = :scope", own)
         log_removals(connection, scope, chunk, actor, "erase")
     return erased
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jiyi.model import clock
 from jiyi.model.bm25 import LENGTH_FLOOR
-from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow
 from jiyi.text import question_share
 from jiyi.text.term_ids import term_id
@@ -119,7 +119,7 @@ def features_of(analysed: Analysed) -> Features:
         hash=analysed.digest,
         length=analysis.length,
         bigram_length=analysis.bigram_length,
-        question_share=question_share(entry.content),
+        question_share=_answers_nothing(entry),
         words=words,
         word_counts=word_counts,
         bigrams=bigrams,
@@ -127,6 +127,20 @@ def features_of(analysed: Analysed) -> Features:
         counted=counted,
         counted_bigrams=counted_bigrams,
     )
+
+
+def _answers_nothing(entry: MemoryEntry) -> float:
+    """Which share of an entry is no answer: what it asks, and a message of nothing but "OK".
+
+    The message behind a question counts as its likely answer: "OK" would be the best hit for what is asked again.
+    """
+    if entry.memory_type == MESSAGE_TYPE:
+        # Its patterns take a while to load: a short command that indexes nothing does without.
+        from jiyi.text.statements.smalltalk import says_nothing
+
+        if says_nothing(entry.content):
+            return 1.0
+    return question_share(entry.content)
 
 
 def shortness(length: int) -> int:

@@ -13,7 +13,7 @@ from jiyi.model.chat import Backlog
 
 
 class MemoryWindow(list[ChatMessage]):
-    """A list of messages that also says how it came about."""
+    """A list of messages that also says how it came about: a `ChatWindow` with the messages of LlamaIndex."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class MemoryWindow(list[ChatMessage]):
         self.left_out = left_out
         """How many messages are missing from this answer only, because no summary covers them yet."""
         self.over_limit = over_limit
-        """Whether the prompts and the newest message alone are more than the limit."""
+        """The newest message with the prompts is larger than the limit by itself, and is shown nevertheless."""
         self.trouble = trouble
-        """Why there is no newer summary."""
+        """Why a compaction that was due has not happened, in words."""
         self.pending = pending
-        """What is missing because it is not summarised yet, and how far that work is; or `None`."""
+        """What is missing in this answer because it is not summarised yet, and how far that work is; or `None`."""
 
     @classmethod
     def of(cls, window: ChatWindow) -> MemoryWindow:

@@ -26,7 +26,7 @@ from jiyi.server.console.page import POST, Page
 from jiyi.server.console.visit import Visit, entered, local_address, make_visit, read_form
 from jiyi.server.gate import ACCESS
 from jiyi.server.logins import CONSOLE, Logins
-from jiyi.server.problems import ProblemError, status_of
+from jiyi.server.problems import ProblemError, retry_headers, status_of
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
@@ -130,9 +130,8 @@ class Console:
             return _failed(visit, error.status, error.code, error.detail, error.headers)
         except JiyiError as error:
             status = status_of(error)
-            return _failed(
-                visit, status, type(error).__name__, str(error), {"Retry-After": "1"} if status == 503 else {}
-            )
+            headers = retry_headers(status)
+            return _failed(visit, status, type(error).__name__, visit.told(error), headers)
 
     def _check_form(self, visit: Visit) -> None:
         """A change comes from a form of this server, in a browser that was given that form."""

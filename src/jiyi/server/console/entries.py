@@ -12,6 +12,7 @@ from jiyi.model import clock
 from jiyi.model.domain import DOMAINS
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
+from jiyi.model.listing import SORTS
 from jiyi.model.listing import Page as EntryPage
 from jiyi.server.console.differences import Difference, differences
 from jiyi.server.console.page import Page
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from jiyi.model.entry import EntryVersion
 
 _PER_PAGE: Final = 50
-_SORTS: Final = ("created", "event", "key")
 _MAX_VERSIONS: Final = 50
 _CURVE_POINTS: Final = 40
 
@@ -64,7 +64,7 @@ async def show_list(visit: Visit) -> Response:
         next_cursor=page.next_cursor,
         cursor=asked("cursor"),
         sort=sort,
-        sorts=_SORTS,
+        sorts=SORTS,
         domains=DOMAINS,
         chosen={name: asked(name) for name in names},
         filtered=any(asked(name) for name in names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from starlette.responses import Response
@@ -23,7 +24,8 @@ async def show(visit: Visit) -> Response:
     if wanted and wanted not in JOB_STATES:
         raise InvalidInputError(f"state {wanted[:40]!a} must be one of {', '.join(JOB_STATES)}")
     states = (wanted,) if wanted else _BY_DEFAULT
-    jobs = await visit.memory.jobs(scope=visit.scope, states=states, limit=_SHOWN)
+    found = await visit.memory.jobs(scope=visit.scope, states=states, limit=_SHOWN)
+    jobs = [replace(job, reason=visit.told(job.reason)) for job in found]
     return visit.page(
         "jobs.html",
         dead=[job for job in jobs if job.state == "dead"],

@@ -44,7 +44,7 @@ class Line:
 def state_of(visit: Visit) -> str:
     """Whether the caller can see notes: `open`, or why not."""
     settings = visit.memory.settings
-    if settings.workspace is None or settings.enable_simple_memory:
+    if not settings.has_notes:
         return "no_workspace"
     return "open" if visit.access.may_see_notes(settings.scope) else "no_notes"
 
@@ -80,7 +80,7 @@ async def show_file(visit: Visit) -> Response:
     try:
         note = await visit.memory.notes.memory_get(path, begin, begin + _MAX_LINES - 1, kind=kind)
     except InvalidInputError as error:
-        raise ProblemError(404, "no_note", str(error)) from error
+        raise ProblemError(404, "no_note", visit.told(error)) from error
     return visit.page(
         "note.html",
         note=note,

@@ -47,7 +47,7 @@ async def show(visit: Visit) -> Response:
         hits = await _hits(visit)
     except JiyiError as error:
         # The form stays as it was filled in, with what is wrong above it.
-        return visit.page("search.html", status_of(error), **{**values, "problem": str(error)})
+        return visit.page("search.html", status_of(error), **{**values, "problem": visit.told(error)})
     explained = [hit.explanation for hit in hits if hit.explanation is not None]
     parts = [part for each in explained for part in each.parts.items()]
     return visit.page(

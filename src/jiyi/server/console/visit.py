@@ -11,12 +11,12 @@ from urllib.parse import parse_qsl, quote, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from jiyi.errors import InvalidInputError
+from jiyi.errors import InvalidInputError, JiyiError
 from jiyi.server.access import Access
 from jiyi.server.console.texts import LANGUAGES, Texts, texts_for
 from jiyi.server.gate import ACCESS
 from jiyi.server.logins import CONSOLE, cookie_name, cookie_of, cookies_of, new_id
-from jiyi.server.problems import ProblemError
+from jiyi.server.problems import ProblemError, folders_of, without_folders
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
@@ -121,6 +121,10 @@ class Visit:
     def may(self, right: str) -> bool:
         """Whether a page should offer what needs this right."""
         return self.granted is not None and self.granted.may(right) and (right == "read" or not self.console.read_only)
+
+    def told(self, trouble: JiyiError | str) -> str:
+        """What went wrong, without the folders of the server."""
+        return without_folders(str(trouble), folders_of(self.memory))
 
     def path(self, name: str) -> str:
         """A part of the path."""

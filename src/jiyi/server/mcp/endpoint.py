@@ -20,12 +20,13 @@ from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 
 from jiyi.errors import InvalidInputError, JiyiError
-from jiyi.server.access import WRITE, Access
+from jiyi.server.access import READ, WRITE, Access
 from jiyi.server.mcp.changes import ChangeEvents
 from jiyi.server.mcp.confirmation import ask, can_ask
 from jiyi.server.mcp.prompts import LANGUAGES, TEMPLATES, check_language
 from jiyi.server.mcp.resources import ENTRY, NOTE, Resources
 from jiyi.server.mcp.sessions import ClientLog, with_progress
+from jiyi.server.problems import folders_of, without_folders
 from jiyi.tools.entries import find_entry
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class McpEndpoint:
     ) -> None:
         """With `confirm` the person is asked before something is forgotten, where the client can ask."""
         self._memory = memory
-        self._access_of = access_of
+        self._caller_of = access_of
         self._read_only = read_only
         self._confirm = confirm
         self._noted = noted
@@ -96,6 +97,13 @@ class McpEndpoint:
             on_completion=self._complete,
         )
         self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._log.set_level)
+
+    def _access_of(self, context: Context) -> Access:
+        """Who asks, and may read at least."""
+        access = self._caller_of(context)
+        if not access.may(READ):
+            raise MCPError(types.INVALID_REQUEST, f"the key {access.key_id} does not have the right {READ!r}")
+        return access
 
     # --- tools --------------------------------------------------------------------------------------------------------
 
@@ -133,7 +141,8 @@ class McpEndpoint:
             _log.warning("tool %s failed: %s", ascii(params.name)[:80], type(error).__name__)
             await self._log.tell(context, "error", f"tool {params.name[:80]!a} failed: {type(error).__name__}")
             self._note(access, toolbox, params.name, _target(params.arguments), success=False)
-            return _text_result(f"Error: {error}", is_error=True)
+            detail = without_folders(str(error), folders_of(self._memory))
+            return _text_result(f"Error: {detail}", is_error=True)
         target = _target(answer.data) or _target(params.arguments)
         self._note(access, toolbox, params.name, target, success=not answer.is_error)
         return _text_result(answer.text, is_error=answer.is_error)

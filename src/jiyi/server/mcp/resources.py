@@ -45,7 +45,7 @@ class Resources:
     def has_notes(self, access: Access) -> bool:
         """Whether there is a workspace that this caller may see."""
         settings = self._memory.settings
-        if settings.workspace is None or settings.enable_simple_memory:
+        if not settings.has_notes:
             return False
         return access.may_see_notes(settings.scope)
 

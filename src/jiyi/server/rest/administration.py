@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from jiyi.memory import AgentMemory
-from jiyi.server.problems import ProblemError
+from jiyi.server.problems import ProblemError, without_folders
 from jiyi.server.rest import responses, room_responses
 from jiyi.server.rest.bodies import Maintenance
 from jiyi.server.rest.dependencies import (
@@ -89,13 +90,15 @@ async def _events(memory: AgentMemory, scope: str, position: int) -> AsyncGenera
 async def list_jobs(
     memory: Memory,
     access: Reader,
+    streams: OpenStreams,
     *,
     state: Annotated[list[Literal["queued", "running", "done", "dead"]] | None, Query()] = None,
     limit: PageLimit = 100,
 ) -> Response:
     """The background jobs of the scope in some states, newest first; without a state the dead ones, with reasons."""
     jobs = await memory.jobs(scope=access.scope, states=state or ["dead"], limit=limit)
-    return answer({"jobs": [job.to_dict() for job in jobs]})
+    shown = [replace(job, reason=without_folders(job.reason, streams.folders)) for job in jobs]
+    return answer({"jobs": [job.to_dict() for job in shown]})
 
 
 @router.post("/jobs/{job_id}/retry", operation_id="retryJob", **answers(room_responses.RetriedAnswer))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from jiyi.server.problems import MEDIA_TYPE, TITLES
 from jiyi.server.rest import (
@@ -18,6 +18,7 @@ from jiyi.server.rest import (
     transfers,
     turns,
 )
+from jiyi.server.rest.dependencies import refuse_unknown_query
 from jiyi.server.rest.events import Streams
 from jiyi.server.rest.turns import OpenTurns
 
@@ -65,7 +66,7 @@ def install(app: FastAPI, streams: Streams, *, needs_key: bool) -> None:
         for status in _ERRORS
     }
     for router in _ROUTERS:
-        app.include_router(router, responses=documented)
+        app.include_router(router, responses=documented, dependencies=[Depends(refuse_unknown_query)])
     plain = app.openapi
 
     def described() -> dict[str, Any]:

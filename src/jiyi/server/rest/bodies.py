@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from jiyi.model.limits import Limits
+from jiyi.model.limits import MAX_POSITION, Limits
+from jiyi.model.scoring import DECAY_RATE
+from jiyi.recall.request import Mode
 
 _LIMITS = Limits()
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d")
@@ -30,6 +32,8 @@ _WHOLE = BeforeValidator(_whole)
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=_LIMITS.max_results, strict=True), _WHOLE]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1, strict=True)]
+Weight: TypeAlias = Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
+DecayRate: TypeAlias = Annotated[float, Field(gt=0, le=1, strict=True)]
 Ids: TypeAlias = Annotated[list[Name], Field(max_length=_LIMITS.max_results)]
 
 
@@ -73,6 +77,7 @@ class EntryFields(Body):
     domain: Text | None = None
     conversation_id: Name | None = None
     occurred_at: Time | None = None
+    position: Annotated[int, Field(ge=0, le=MAX_POSITION, strict=True), _WHOLE] | None = None
     metadata: dict[str, Any] | None = None
     namespace: list[Text] | None = None
     expires_at: Time | None = None
@@ -135,7 +140,7 @@ class Question(Body):
 
     query: Text
     limit: Count = 10
-    mode: Literal["hybrid", "keyword", "semantic", "tags"] = "hybrid"
+    mode: Mode = "hybrid"
     category: list[Text] | None = None
     memory_types: list[Text] | None = None
     domains: list[Text] | None = None
@@ -144,6 +149,9 @@ class Question(Body):
     until: Time | None = None
     where: dict[str, Any] | None = None
     namespace: list[Text] | None = None
+    weights: Annotated[list[Weight], Field(min_length=3, max_length=3, description="α, β, γ")] | None = None
+    decay_rate: DecayRate = DECAY_RATE
+    now: Time | None = None
     context: Annotated[int, Field(ge=0, le=50, strict=True), _WHOLE] = 0
     highlights: Flag = False
     min_relevance: Share = 0.0
@@ -244,7 +252,7 @@ class FactQuestion(Body):
     alpha: Share = 0.5
     beta: Share = 0.2
     gamma: Share = 0.3
-    decay_rate: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.99
+    decay_rate: DecayRate = DECAY_RATE
     candidates: Annotated[int, Field(ge=1, le=1_000, strict=True), _WHOLE] = 50
     domains: list[Text] | None = None
     as_of: Time | None = None

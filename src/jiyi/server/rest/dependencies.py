@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias
 
 from fastapi import Depends, Header, Query, Request
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.exceptions import RequestValidationError
+from fastapi.params import Query as QueryParameter
+from fastapi.routing import APIRoute
 
 from jiyi.memory import AgentMemory
 from jiyi.server.access import ADMIN, ERASE, READ, WRITE, Access, require
@@ -21,6 +25,20 @@ async def _memory(request: Request) -> AgentMemory:
 async def _streams(request: Request) -> Streams:
     streams: Streams = request.app.state.streams
     return streams
+
+
+async def refuse_unknown_query(request: Request) -> None:
+    """Refuse a query parameter that the route does not have: a misspelt condition would be ignored otherwise."""
+    if not request.scope["query_string"]:
+        return
+    route: APIRoute = request.scope["route"]
+    known = {field.alias for field in get_flat_params(route.dependant) if isinstance(field.field_info, QueryParameter)}
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        remedy = f"known are {', '.join(sorted(known))}" if known else "this route has none"
+        raise RequestValidationError(
+            [{"loc": ("query", name[:80]), "msg": f"unknown parameter; {remedy}"} for name in unknown]
+        )
 
 
 def needs(right: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from jiyi.errors import InvalidInputError, VersionConflictError
 from jiyi.memory import AgentMemory
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.listing import Sort
 from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
 from jiyi.server.rest import responses
@@ -36,6 +38,7 @@ router = APIRouter(prefix="/v1", tags=["entries"])
 
 Words = Annotated[list[Annotated[str, Query(min_length=1)]] | None, Query()]
 OneText = Annotated[str | None, Query(min_length=1)]
+Offset = Annotated[int, Query(ge=0, le=1_000_000)]
 
 
 async def _conditions(
@@ -49,6 +52,8 @@ async def _conditions(
     key_prefix: OneText = None,
     since: Time | None = None,
     until: Time | None = None,
+    where: Annotated[str | None, Query(description='Conditions on the metadata as JSON: {"project": "x"}')] = None,
+    now: Annotated[Time | None, Query(description="Those that had not expired at this moment")] = None,
 ) -> dict[str, Any]:
     """Which entries are meant, as arguments of the memory."""
     return {
@@ -61,7 +66,19 @@ async def _conditions(
         "key_prefix": key_prefix,
         "since": since,
         "until": until,
+        "where": None if where is None else _parsed(where),
+        "now": now,
     }
+
+
+def _parsed(where: str) -> Any:
+    """Conditions that stand as JSON in an address. Their form is checked by the memory."""
+    try:
+        return json.loads(where)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(
+            f'where {where[:80]!a} is not JSON ({type(error).__name__}); send a JSON object such as {{"project": "x"}}'
+        ) from error
 
 
 Conditions = Annotated[dict[str, Any], Depends(_conditions)]
@@ -102,18 +119,29 @@ async def store_entry(
     return await once(access, idempotency_key, body, do, again)
 
 
-@router.post("/entries/batch", operation_id="storeEntries", **answers(responses.IdsAnswer, 201, "Stored"))
+@router.post("/entries/batch", operation_id="storeEntries", **answers(responses.StoredAnswer, 201, "Stored"))
 async def store_entries(
-    memory: Memory, access: Writer, body: NewEntries, idempotency_key: IdempotencyKey = None
+    memory: Memory,
+    access: Writer,
+    body: NewEntries,
+    *,
+    with_entries: Annotated[bool, Query(description="Answer with the entries, too, as they are stored")] = False,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Store many entries in one transaction, each under its key: all of them or none."""
     drafts = [each.given() | {"scope": access.scope} for each in body.entries]
 
+    def stored(ids: Sequence[str], entries: Sequence[MemoryEntry]) -> Response:
+        shown = {"entries": [entry.to_dict() for entry in entries]} if with_entries else {}
+        return answer({"ids": list(ids), **shown}, 201)
+
     async def do() -> Response:
-        return answer({"ids": [entry.id for entry in await memory.store_many(drafts)]}, 201)
+        entries = await memory.store_many(drafts)
+        return stored([entry.id for entry in entries], entries)
 
     async def again(ids: Sequence[str]) -> Response:
-        return answer({"ids": list(ids)}, 201)
+        found = [await memory.get(id=each, scope=access.scope) for each in ids] if with_entries else []
+        return stored(ids, [entry for entry in found if entry is not None])
 
     return await once(access, idempotency_key, body, do, again)
 
@@ -124,14 +152,15 @@ async def list_entries(
     access: Reader,
     conditions: Conditions,
     *,
-    sort: Annotated[str, Query(pattern="^(created|event|key)$")] = "created",
+    sort: Sort = "created",
     descending: bool | None = None,
     limit: PageLimit = 50,
+    offset: Offset = 0,
     cursor: Cursor = None,
 ) -> Response:
     """The entries that the key sees, newest first; `next_cursor` leads to the page that follows."""
     page = await memory.list(
-        scope=access.scope, sort=sort, descending=descending, limit=limit, cursor=cursor, **conditions
+        scope=access.scope, sort=sort, descending=descending, limit=limit, offset=offset, cursor=cursor, **conditions
     )
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
@@ -223,7 +252,7 @@ async def list_namespaces(
     suffix: Words = None,
     max_depth: Annotated[int | None, Query(ge=1, le=100)] = None,
     limit: PageLimit = 100,
-    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    offset: Offset = 0,
 ) -> Response:
     """The namespaces of the entries that the key sees, in order."""
     found = await memory.list_namespaces(

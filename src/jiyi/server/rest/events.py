@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from fastapi import Response
 from jiyi.errors import JiyiError
 from jiyi.server.access import Access
 from jiyi.server.gate import Message, Receive, Send
-from jiyi.server.problems import ProblemError, problem, status_of
+from jiyi.server.problems import ProblemError, problem, status_of, without_folders
 
 MEDIA_TYPE: Final = "text/event-stream"
 _BEAT_SECONDS: Final = 15.0
@@ -36,6 +36,8 @@ class Streams:
         self._most_of_one = most_of_one
         self._open: Counter[str] = Counter()
         self._stopping = asyncio.Event()
+        self.folders: tuple[str, ...] = ()
+        """Folders of the server that no event names."""
 
     @property
     def open(self) -> int:
@@ -79,7 +81,7 @@ class EventStream(Response):
     def __init__(self, events: AsyncGenerator[str, None], streams: Streams, access: Access) -> None:
         super().__init__(media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
-        self._events = _with_errors(events)
+        self._events = _with_errors(events, streams.folders)
         self._streams = streams
         self._name = streams.check(access)
 
@@ -128,7 +130,7 @@ async def _beat(write: Any) -> None:
         await write(": still here\n\n")
 
 
-async def _with_errors(events: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+async def _with_errors(events: AsyncGenerator[str, None], folders: Sequence[str]) -> AsyncGenerator[str, None]:
     """The status was sent: what goes wrong now is an event."""
     try:
         async with aclosing(events):
@@ -136,7 +138,8 @@ async def _with_errors(events: AsyncGenerator[str, None]) -> AsyncGenerator[str,
                 yield each
     except JiyiError as error:
         status = status_of(error)
-        yield event("error", json.loads(problem(status, type(error).__name__, str(error))))
+        detail = without_folders(str(error), folders)
+        yield event("error", json.loads(problem(status, type(error).__name__, detail)))
 
 
 async def with_progress(work: asyncio.Future[Any], done: str, every: float = 1.0) -> AsyncGenerator[str, None]:

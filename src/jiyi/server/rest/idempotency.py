@@ -9,11 +9,12 @@ from typing import Annotated, Final, TypeAlias
 from fastapi import Header, Response
 from pydantic import BaseModel
 
+from jiyi.errors import RequestReusedError
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.server.access import Access
-from jiyi.server.problems import ProblemError
 
 REPLAYED: Final = "Idempotency-Replayed"
+REUSED: Final = "this Idempotency-Key was used for another request; take a new one"
 
 IdempotencyKey: TypeAlias = Annotated[
     str | None,
@@ -50,9 +51,7 @@ async def once(
             return await do()
     except RepeatedRequestError as repeated:
         if not repeated.same:
-            raise ProblemError(
-                409, "idempotency_key_reused", "this Idempotency-Key was used for another request; take a new one"
-            ) from None
+            raise RequestReusedError(REUSED) from None
         response = await again(repeated.ids)
         response.headers[REPLAYED] = "true"
         return response

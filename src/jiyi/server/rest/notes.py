@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from jiyi.errors import RequestReusedError
 from jiyi.memory import AgentMemory
 from jiyi.model import clock
 from jiyi.model.identity import text_hash
@@ -17,7 +18,7 @@ from jiyi.server.problems import ProblemError
 from jiyi.server.rest import room_responses
 from jiyi.server.rest.bodies import Curation, Items, NoteEntry, NoteQuestion
 from jiyi.server.rest.dependencies import IfMatch, Memory, Reader, Writer
-from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, request_id_of
+from jiyi.server.rest.idempotency import REPLAYED, REUSED, IdempotencyKey, request_id_of
 from jiyi.server.rest.responses import answer, answers
 
 router = APIRouter(prefix="/v1/notes", tags=["notes"])
@@ -81,10 +82,12 @@ async def append_note(
         # The file itself says which requests it holds: what was written before a crash is found again.
         lock: asyncio.Lock = request.app.state.notes_lock
         async with lock:
-            known = await _written(memory, access, name)
+            # With a hash of what was asked for: people may edit the entry before the request comes again.
+            source = f"{name}:{text_hash(body.text)[:16]}"
+            known = await _written(memory, access, name, source)
             if known is not None:
                 return answer(known, 201, {REPLAYED: "true"})
-            return await _append(memory, access, body.text, name)
+            return await _append(memory, access, body.text, source)
     return await _append(memory, access, body.text, "")
 
 
@@ -92,12 +95,14 @@ async def _append(memory: AgentMemory, access: Access, text: str, source: str) -
     return answer((await memory.notes.memory_append(text, kind=access.kind, source=source)).to_dict(), 201)
 
 
-async def _written(memory: AgentMemory, access: Access, source: str) -> dict[str, Any] | None:
+async def _written(memory: AgentMemory, access: Access, name: str, source: str) -> dict[str, Any] | None:
     """The entry of today or yesterday that comes from this request."""
     today = clock.utc_now().astimezone(memory.settings.zone).date()
     for day in (today, today - timedelta(days=1)):
         path, entries = await memory.notes.entries_of_day(day, kind=access.kind)
         for each in entries:
+            if each.entry.source.startswith(f"{name}:") and each.entry.source != source:
+                raise RequestReusedError(REUSED)
             if each.entry.source == source:
                 at = clock.to_text(each.entry.at)
                 return {"id": each.entry.id, "path": path, "at": at, "new": False, "conflict": False}
@@ -171,6 +176,7 @@ def _check(memory: AgentMemory, access: Access) -> None:
     """The notes are open to their own scope, and in part to groups."""
     if not access.may_see_notes(memory.settings.scope):
         raise ProblemError(403, "no_notes", "the notes belong to the scope that the memory was opened with")
+    # In simple mode the notes themselves say why there are none.
     if memory.settings.workspace is None:
         raise ProblemError(409, "no_workspace", "this memory has no workspace; start the server with one")
 

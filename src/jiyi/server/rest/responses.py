@@ -118,7 +118,12 @@ class HitAnswer(EntryAnswer):
 
     model_config = shown(HIT)
     relevance_score: float
+    similarity: float | None = None
+    confident: bool | None = None
     explanation: dict[str, Any] | None = None
+    context: list[EntryAnswer] = []
+    other_sources: list[EntryAnswer] = []
+    corrected_by: list[EntryAnswer] = []
 
 
 class EntriesAnswer(Answer):
@@ -203,6 +208,14 @@ class MessagesAnswer(Answer):
     model_config = shown({"messages": [MESSAGE], "next_cursor": None})
     messages: list[dict[str, Any]]
     next_cursor: str | None = None
+
+
+class StoredAnswer(Answer):
+    """The ids of what was stored, in order, and the entries if they were asked for."""
+
+    model_config = shown({"ids": [ID]})
+    ids: list[str]
+    entries: list[EntryAnswer] = []
 
 
 class IdsAnswer(Answer):

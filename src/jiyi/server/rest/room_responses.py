@@ -279,9 +279,12 @@ class ScopesAnswer(Answer):
 class ScopeReceiptAnswer(Answer):
     """What forgetting a scope removed, and what of it remains."""
 
-    model_config = shown({"scope": "alice", "erased": True, "removed": {"memory_records": 3}, "complete": True})
+    model_config = shown(
+        {"scope": "alice", "erased": True, "removed": {"memory_records": 3}, "found": True, "complete": True}
+    )
     scope: str
     erased: bool
+    found: bool
     complete: bool
 
 

@@ -16,7 +16,7 @@ from jiyi.errors import ImportFormatError
 from jiyi.server.access import ADMIN, Access
 from jiyi.server.problems import ProblemError
 from jiyi.server.rest import room_responses
-from jiyi.server.rest.dependencies import Memory, Reader, Writer
+from jiyi.server.rest.dependencies import Memory, Reader, Writer, check_erase
 from jiyi.server.rest.responses import answer, answers
 
 router = APIRouter(prefix="/v1", tags=["transfer"])
@@ -78,8 +78,11 @@ async def import_scope(
     """Take in lines that `export` has written: all of them or none, unless bad rows are skipped.
 
     A bad line is named with its number. Lines of another scope are bad lines. The same lines again change nothing.
+    With `update` what was erased there is erased here: that needs the right to erase.
     """
     _check_all(access, all_scopes=all_scopes)
+    if update:
+        check_erase(access)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in {LINES, "application/jsonl", "application/octet-stream"}:
         raise ProblemError(415, "wrong_type", f"send lines of JSON as {LINES}, not {kind[:80]!a}")

@@ -239,6 +239,37 @@ class LongtermStoreConformance(StoreFixtures):
         assert longterm.inactive("main", limit=9) == [old]
         assert longterm.inactive("other", limit=9) == []
 
+    @pytest.mark.parametrize("erase", [False, True])
+    def test_what_a_withdrawn_fact_took_the_place_of_holds_again(
+        self, store: RecordStore, longterm: LongtermStore, *, erase: bool
+    ) -> None:
+        said = Source("rules", "user", ("m1",))
+        new = fact("new", "moved to Bonn")
+        old = fact("old", "lives in Rome, has a cat", is_active=False, superseded_by=new.id, source=said)
+        left = fact("left", "has a cat", source=said)
+        other = fact("other", "has a dog", source=said)
+        put(store, new, old, left, other)
+        assert store.forget("main", "new", actor=ACTOR, erase=erase)
+        assert {one.content for one in longterm.facts("main", limit=9)} == {old.content, other.content}
+        back = state(store, old.id)
+        assert back is not None
+        assert (back.is_active, back.superseded_by, back.version) == (True, None, 2)
+        assert [one.id for one in longterm.replaced_by("main", old.id, limit=9)] == [left.id]
+
+    def test_nothing_comes_back_for_a_fact_that_does_not_hold_or_for_many_that_go_at_once(
+        self, store: RecordStore, longterm: LongtermStore
+    ) -> None:
+        now = fact("now", "lives in Oslo")
+        between = fact("between", "lives in Bonn", is_active=False, superseded_by=now.id)
+        first = fact("first", "lives in Rome", is_active=False, superseded_by=between.id)
+        put(store, now, between, first)
+        assert store.forget("main", None, entry_id=between.id, actor=ACTOR)
+        assert [one.content for one in longterm.facts("main", limit=9)] == [now.content]
+        last = fact("last", "likes coffee")
+        put(store, last, fact("before", is_active=False, superseded_by=last.id))
+        assert store.forget_some(MAIN, actor=ACTOR, limit=9) == 2
+        assert longterm.facts("main", limit=9) == []
+
     def test_a_corrected_fact_of_a_conversation_is_found_with_the_one_that_holds_now(self, store: RecordStore) -> None:
         said, gone = Source("rules", "user", ("m1",)), {"is_active": False}
         now = fact("now", "lives in Oslo")
@@ -252,7 +283,7 @@ class LongtermStoreConformance(StoreFixtures):
         assert store.corrections(("main",), ["another"]) == []
         assert store.corrections(("other",), ["c"]) == []
         store.forget("main", "now", actor=ACTOR)
-        assert store.corrections(("main",), ["c"]) == []
+        assert [(old.id, new.id) for old, new in store.corrections(("main",), ["c"])] == [(first.id, between.id)]
 
     # --- forgetting -------------------------------------------------------------------------------------------------
 

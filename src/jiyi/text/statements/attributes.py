@@ -57,6 +57,11 @@ _NAME: Final = r"(?P<value>[^\W\d_][\w'·.-]*(?: [A-Z][\w'-]*){0,3})"
 _ZH_NAME: Final = r"(?P<value>[\u3400-\u9fff·]{1,6}|[A-Za-z][\w ]{0,20}\w)"
 _PLACE: Final = r"(?P<value>[A-ZÀ-Þ][\w'’.-]*(?: (?:de |am |upon |of )?[A-ZÀ-Þ][\w'’.-]*){0,3})"
 _ZH_PLACE: Final = r"(?P<value>[\u3400-\u9fff]{2,10}?)"
+_STREET: Final = (
+    r"(?P<value>\d+[a-z]? [A-ZÀ-Þ][\w'’.-]*(?: [A-ZÀ-Þ][\w'’.-]*){0,3}"
+    r"|[A-ZÀ-Þ][\w'’.-]*(?: [A-ZÀ-Þ][\w'’.-]*){0,3} \d+[a-z]?)\b"
+)
+_ZH_STREET: Final = r"(?P<value>[\u3400-\u9fff]{1,12}[\d一二三四五六七八九十百]+[号弄栋幢][\u3400-\u9fff\d-]{0,10})"
 _ZH_END: Final = r"(?=$|[，。！；,.!;\s]|了|这边|那边|工作|上班)"
 _EN_END: Final = r"(?=$|[,.!;]| (?:now|these|and|but|with|near|since|in|at|for|these days|instead)\b)"
 _TITLE: Final = r"(?P<value>(?:[\w-]+ ){0,4}?[\w-]+)"
@@ -88,6 +93,13 @@ _TABLE: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
             rf"\b[Mm]y {_EN_PERSON} (?:now |currently )?lives in {_PLACE}",
             rf"我(?:现在|目前|已经|一直)?(?:住在?|定居(?:在|于)?|搬到了?|搬去了?|搬来了?){_ZH_PLACE}{_ZH_END}",
             rf"我(?:的|家)?{_ZH_PERSON}(?:现在|一直)?(?:住在?|搬到了?){_ZH_PLACE}{_ZH_END}",
+        ),
+        "address": (
+            rf"\b[Ii](?:'m| am)? (?:now |currently )?(?:live|living) (?:at|on) {_STREET}",
+            rf"\b(?:[Ii]|[Ww]e)(?:'ve| have)?(?: just| recently)? moved (?:back )?to {_STREET}",
+            rf"\b[Mm]y (?:new |home )?address is (?:now )?{_STREET}",
+            rf"我(?:现在|目前|已经)?(?:住在?|搬[到去回]了?){_ZH_STREET}",
+            rf"我家?的?(?:新)?(?:家庭)?地址(?:是|改成了?|换成了?){_ZH_STREET}",
         ),
         "job": (
             (

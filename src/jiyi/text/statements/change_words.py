@@ -39,10 +39,10 @@ _CHANGES: Final = any_of(
     r"|卸任|退租|离职|辞职|才对|贴错|说错|打错|记错|写错|更正|纠正|刚才说错|上秤|新(?:号|地址|公司|家|工作|岗"
     r"|老师|领导)|回不去|不再|还是(?:喊|叫|改|用|去|选)|原来(?:那|的|写|是)|旧(?:的|手机|号|电脑|软件)"
     r"|就是.{1,10}的人了|搬出|盘出|顶替|接手|接任|交给|由.{1,6}(?:带|接|负责)|入职|报到"
-    r"|从.{1,6}(?:涨|降|变|减|加)到|涨到|降到|减到|瘦到|长到|加到|缩到|换人|易主|取代|代替|替换|升级|转正|毕业了"
+    r"|从.{1,6}(?:涨|降|变|减|加)到|涨到|降到|提高到|提到|上调|下调|增加到|减少到|减到|瘦到|长到|加到|缩到|换人|易主|取代|代替|替换|升级|转正|毕业了"
     r"|改口|上个月.{0,4}搬|又搬|定下来|最后(?:选|定|去|还是)|终于(?:换|搬|定|买|入)|往后|安家|接来"
     r"|别的(?:都)?不(?:动|变)|其他(?:都)?不变|其余照旧|照旧|如今|今年(?:换|改|带|升)|得.{1,6}办了|办了"
-    r"|拿到.{0,8}(?:证|绿卡)|外派|派(?:到|去|往)|毕业(?:啦|了)|打上|升上|放宽|收紧|新入|换回|重新(?:选|定|看|租|买)",
+    r"|时间(?:又)?变了|又变了|拿到.{0,8}(?:证|绿卡)|外派|派(?:到|去|往)|毕业(?:啦|了)|打上|升上|放宽|收紧|新入|换回|重新(?:选|定|看|租|买)",
     r"\b(?:now|nowadays|these days|instead|moved|moving to|relocat\w*|switch\w*|swap\w*|chang(?:e|ed|ing)"
     r"|replac\w*|renamed|rebrand\w*|from (?:now|here) on|as of|from (?:monday|tuesday|next|today|this)"
     r"|going forward|wrong (?:age|number|name|date)|gave you the wrong|i meant|correction|scrap that"
@@ -75,7 +75,7 @@ _HINTS: Final = any_of(
 _ENDS: Final = any_of(
     r"辞掉|结束了|收起来|清给|戒了|戒掉|弃了|弃坑|告别|掰了|退赛|退费|推掉|断掉|说再见|停药|不让再|放弃了?"
     r"|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办"
-    r"|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|死了|病死|没了|分手|分了|离婚"
+    r"|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|(?<![困累饿热冷吵烦笑气急忙渴疼痛难美香爽晒冻辣])死了|病死|没了|分手|分了|离婚"
     r"|取消了?|卸任|关(?:店|门|了|张)|不在了|送(?:人|走)了|卖了|卖掉|辞了|停了|停掉|丢了|解散|散了|黄了|泡汤"
     r"|作废|不算数|卸(?:载|了)|没再|不再|吹了|倒闭|停产|停刊|断了|离了|下架|没保住|流产|退休了|转让|盘(?:了|给|出)|关张|歇业"
     r"|封笔|不(?!得|好|错|少|早|小|是|会|能|太|要|知|行).{1,3}[了啦](?!$)|不(?!得|好|错|少|早|小|是|行)[^，。不]{1,3}[了啦]$"
@@ -98,7 +98,7 @@ _ENDS: Final = any_of(
 )
 _ENDS_LIFE: Final = any_of(
     r"(?:昨晚|昨天|上周|上个?月|今早|前天|没救|已经|前年|去年)(?:走|没)了|走了[，…。]|没救回来|去世|过世|病死"
-    r"|死了|不在了|没[挺熬]过|去(?:了)?(?:喵|汪)星|安乐死|离世|病逝|闭的?眼|埋在|[昨今前][晚天夜早].{0,4}没了",
+    r"|(?<![困累饿热冷吵烦笑气急忙渴疼痛难美香爽晒冻辣])死了|不在了|没[挺熬]过|去(?:了)?(?:喵|汪)星|安乐死|离世|病逝|闭的?眼|埋在|[昨今前][晚天夜早].{0,4}没了",
     r"\b(?:put \w+ to sleep|\w+ put to sleep|said goodbye to \w+ at"
     r"|died(?! so)|passed away|rip|didn'?t make it|put to sleep|slipped away|buried|no longer with us"
     r"|(?:went|gone) to (?:his|her) rest|crossed the rainbow|is gone now|(?:had to |we )(?:say|said) goodbye)\b",
@@ -153,7 +153,7 @@ _UNCHANGED: Final = re.compile(
 )
 _ONLY_ONCE: Final = any_of(
     r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)"
-    r"|请假|放假|住[一两三几]晚|顺延.{0,8}(?:一次|后天|明天)",
+    r"|请假|放假|住[一两三几]晚|歇一?[天晚]|(?:后天|明天|过两天|下周)就?回来|顺延.{0,8}(?:一次|后天|明天)",
     r"\b(?:just (?:this|the) (?:once|one time)|one-?off|only this (?:once|week|time)|back to normal (?:after|next)"
     r"|for (?:one|two|three|a few|a couple of) (?:days?|nights?|weeks?)|the (?:day|weekend) off"
     r"|while we'?re away)\b",
@@ -183,7 +183,7 @@ _MISTAKE: Final = any_of(
     r"|should(?: have been| read)"
     r"|correction|i meant|gave you the wrong"
     r"|(?:got|had|read) (?:that|it|the \w+) wrong|mixed (?:them|the two|it|that) up"
-    r"|i misspoke|wrong (?:age"
+    r"|i misspoke|i (?:misread|misremembered|misheard|got (?:confused|muddled))|wrong (?:age"
     r"|number|name|date|email|address)|scrap that|sorry,? (?:it'?s|its|i meant)|not \w+,? it'?s)\b",
 )
 

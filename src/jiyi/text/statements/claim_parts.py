@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.patterns import has_han
+from jiyi.text.patterns import MONTH, WEEKDAY, has_han
 from jiyi.text.statements.bound_clauses import is_bound
 from jiyi.text.statements.clauses import FINITE_EN, split_clauses
 from jiyi.text.statements.independent_clauses import (
@@ -34,13 +34,11 @@ from jiyi.text.statements.subjects import (
     subject_of,
     subject_words,
 )
-from jiyi.text.statements.topics import TOPICS, topics_of
+from jiyi.text.statements.topics import TOPICS, WEAK_TOPICS, topics_of
 
 __all__ = ["parts_of", "topic_of"]
 
-_WEAK: Final = frozenset(
-    {"plan", "travel", "family", "friends and colleagues", "project", "origin", "skill", "like and dislike"}
-)
+_WEAK: Final = WEAK_TOPICS | {"project"}
 _ORDER: Final = {topic.name: place for place, topic in enumerate(TOPICS)}
 _JOINER: Final = re.compile(
     r"^(?:and|but|plus|so|then|另外|而且|并且|还有|然后|同时|不过|但是?|所以)[\s,，]+", re.IGNORECASE
@@ -64,8 +62,8 @@ _APPOSITION: Final = re.compile(
 # "Rosalind in accounts, who sits opposite me, is deaf"; "Parents' evening, December 3, 4:30 pm".
 _WITHOUT_SUBJECT: Final = re.compile(r"^(?:is|are|was|were|has|had|does|did)\b")
 _ONLY_A_TIME: Final = re.compile(
-    r"^(?:(?:on )?(?:the )?\d|(?:on |every )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
-    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december) \d)[^,]{0,20},?$"
+    rf"^(?:(?:on )?(?:the )?\d|(?:on |every )?{WEEKDAY}s?\b"
+    rf"|{MONTH} \d)[^,]{{0,20}},?$"
 )
 _MIN_LIST: Final = 4
 # A part as short as this after somebody was introduced describes them: "a dog, Pip, three years old".

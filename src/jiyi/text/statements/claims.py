@@ -12,9 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from jiyi.text.code_spans import in_code, inline_code
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
 from jiyi.text.sentences import sentences
+from jiyi.text.statements.antecedents import (
+    asks_for_secrecy,
+    joined,
+    mentions_another,
+    name_before_verb,
+    needs_sentence_before,
+)
 from jiyi.text.statements.claim_parts import parts_of, topic_of
 from jiyi.text.statements.clauses import FINITE_EN, clauses_of, split_clauses
 from jiyi.text.statements.pronouns import may_mean
@@ -28,6 +36,7 @@ from jiyi.text.statements.statement_features import (
 from jiyi.text.statements.subjects import (
     PRONOUN,
     USER,
+    is_name,
     named_subject,
     names_in,
     person_words,
@@ -40,6 +49,7 @@ from jiyi.text.statements.topics import TOPICS, topics_of
 __all__ = [
     "ClaimText",
     "claim_after_question",
+    "claims_of_sentences",
     "clauses_of",
     "only_asks",
     "pieces_of",
@@ -113,29 +123,105 @@ class ClaimText:
 
 def split_claims(text: str) -> list[ClaimText]:
     """The claims of a message, in order. A pronoun gets the person before it, where the message names one."""
-    found: list[ClaimText] = []
-    person = ""
-    for sentence in sentences(text) or [text]:
-        for claim in _of_sentence(sentence.strip()):
-            if claim.pronoun and person and person.lower() not in claim.text.lower() and may_mean(claim.text, person):
-                found.append(_attributed(claim, person))
+    return claims_of_sentences([(sentence, True) for sentence in sentences(text) or [text]])
+
+
+def claims_of_sentences(said: Sequence[tuple[str, bool]]) -> list[ClaimText]:
+    """The claims of sentences of one message; those that are not kept (`False`) only tell whom a pronoun means."""
+    reading = _Reading()
+    for sentence, kept in said:
+        reading.add(sentence.strip(), kept=kept)
+    return reading.claims
+
+
+class _Reading:
+    """The claims of the sentences so far, and whom a pronoun in the next one may mean."""
+
+    def __init__(self) -> None:
+        self.claims: list[ClaimText] = []
+        self._person = ""
+        self._since: list[str] = []
+        """The sentences from the one on that has named the person."""
+        self._before = ""
+        self._begins = 0
+        """Where the claims of the sentence before begin."""
+        self._secrecy = False
+        """The sentence before asks for secrecy, and what is secret comes after it."""
+
+    def add(self, sentence: str, *, kept: bool) -> None:
+        begins = len(self.claims)
+        if kept and self._joins_secret(sentence):
+            return
+        for claim in _of_sentence(sentence):
+            refers = claim.pronoun and needs_sentence_before(claim.text)
+            if refers and self._is_meant(claim):
+                if kept:
+                    self.claims.append(_attributed(claim, self._person))
                 continue
-            who = subject_words(claim.text)
-            if _OF_SOMEBODY.search(fold(claim.text)) or (who and relations_in(fold(claim.text.removeprefix(who)))):
-                # Whose name or whose dog it is that a later pronoun means can only be guessed.
-                person = ""
-            elif claim.subject != USER:
-                person = person_words(claim.text) or person
-            elif named := _PERSON_NAME.search(claim.text):
-                person = named["name"]
-            found.append(claim)
-    return found
+            if refers and kept and self._before and len(self.claims) == begins:
+                self._join(claim.text)
+                self._since.append(sentence)
+                return
+            self._remember(claim)
+            if kept:
+                self.claims.append(claim)
+        self._since.append(sentence)
+        # What is asked is not said; the statement after a question is read with it elsewhere.
+        self._before = "" if asks(fold(sentence)) else sentence
+        self._begins = begins if kept else len(self.claims)
+        self._secrecy = asks_for_secrecy(sentence) and not (kept and begins)
+
+    def _joins_secret(self, sentence: str) -> bool:
+        """Add a sentence to the one before, where either of them only says that the other is a secret."""
+        if not self._before or not (self._secrecy or asks_for_secrecy(sentence)) or asks(fold(sentence)):
+            return False
+        self._join(sentence)
+        self._since.append(sentence)
+        self._secrecy = False
+        return True
+
+    def _join(self, text: str) -> None:
+        """Add a text to the sentence before: neither says it alone."""
+        self._before = joined(self._before, text)
+        made = _made(self._before)
+        name = name_before_verb(self._before)
+        if made.subject == USER and name:
+            made = replace(made, subject=name.lower())
+        self.claims[self._begins :] = [made]
+
+    def _is_meant(self, claim: ClaimText) -> bool:
+        """Whether it is certain that the pronoun of a claim means the person who was named before it."""
+        person = self._person
+        return (
+            bool(person)
+            and person.lower() not in claim.text.lower()
+            and may_mean(claim.text, person)
+            and not mentions_another(self._since, person)
+        )
+
+    def _remember(self, claim: ClaimText) -> None:
+        who = subject_words(claim.text)
+        known = self._person
+        if _OF_SOMEBODY.search(fold(claim.text)) or (who and relations_in(fold(claim.text.removeprefix(who)))):
+            # Whose name or whose dog it is that a later pronoun means can only be guessed.
+            self._person = ""
+        elif claim.subject != USER:
+            self._person = person_words(claim.text) or known
+        elif named := _PERSON_NAME.search(claim.text):
+            self._person = named["name"]
+        elif name := name_before_verb(claim.text):
+            self._person = name
+        if self._person != known:
+            self._since.clear()
 
 
 def _attributed(claim: ClaimText, person: str) -> ClaimText:
     sign = "：" if has_han(claim.text) else ": "
     made = _made(f"{person}{sign}{claim.text}")
-    return replace(made, from_question=claim.from_question, subject=subject_of(fold(person)))
+    subject = subject_of(fold(person))
+    if subject == USER and person[:1].isupper() and is_name(person):
+        subject = person.lower()
+    return replace(made, from_question=claim.from_question, subject=subject)
 
 
 def _of_sentence(sentence: str) -> list[ClaimText]:
@@ -167,7 +253,8 @@ def stated_in_question(sentence: str) -> list[str]:
 
 def pieces_of(text: str) -> list[str]:
     """The parts of a fact that can be replaced by themselves."""
-    ends_at = [match.end() for match in _PIECES.finditer(text)]
+    code = inline_code(text)
+    ends_at = [match.end() for match in _PIECES.finditer(text) if not in_code(code, match.start())]
     parts = [text[a:b] for a, b in zip([0, *ends_at], [*ends_at, len(text)], strict=True) if text[a:b].strip()]
     return _with_names(parts) or [text]
 

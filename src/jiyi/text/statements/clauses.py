@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from jiyi.text.code_spans import in_code, inline_code
 from jiyi.text.sentences import sentences
 
 __all__ = ["FINITE_EN", "clauses_of", "split_clauses"]
@@ -31,7 +32,11 @@ _AROUND: Final = " ,，；;、。.!！?？…-"
 def split_clauses(sentence: str, also: Sequence[int] = ()) -> list[str]:
     """The clauses of a sentence with the signs that follow them; some may begin at places that are told."""
     breaks = {match.end() for match in _BREAK.finditer(sentence)} | set(also)
-    starts = [0, *(place for place in sorted(breaks) if not _in_quotation(sentence, place - 1))]
+    code = inline_code(sentence)
+    starts = [
+        0,
+        *(place for place in sorted(breaks) if not _in_quotation(sentence, place - 1) and not in_code(code, place)),
+    ]
     pieces = [sentence[a:b] for a, b in zip(starts, [*starts[1:], len(sentence)], strict=True)]
     return [piece for piece in pieces if len(piece.strip(" ,，；;。.")) >= _MIN_CLAUSE]
 

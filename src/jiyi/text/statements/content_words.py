@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.patterns import has_han
+from jiyi.text.patterns import WEEKDAY, has_han
 from jiyi.text.statements.word_classes import tagged
 
 __all__ = ["content_words", "share_content"]
@@ -19,7 +19,7 @@ def _words(text: str) -> frozenset[str]:
 
 _LATIN: Final = re.compile(r"[a-zà-ÿ][a-z0-9à-ÿ+#-]*")
 _TIME_EN: Final = re.compile(
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
+    rf"{WEEKDAY}s?|january|february|march|april|may|june|july|august|september|october"
     r"|november|december|today|tomorrow|tonight|yesterday|morning|afternoon|evening|night|week|weeks|month|months|year"
     r"|years|day|days|hour|hours|minute|minutes|weekend|noon|am|pm|o'clock|st|nd|rd|th|time|date|end|start|starting"
 )

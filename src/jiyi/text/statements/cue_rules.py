@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
-from jiyi.text.patterns import any_of
+from jiyi.text.patterns import WEEKDAY, any_of
 
 __all__ = [
     "DOMAINS",
@@ -51,7 +51,6 @@ class Rule:
     """Whether it holds for longer than today whatever else is said; `False` gives way to words like "just now"."""
 
 
-_EN_DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _EN_I: Final = r"\bi(?:'m| am|'ve| have|'ve been| have been)?\b"
 _EN_SOFT: Final = (
     r"(?: (?:really|much|absolutely|honestly|just|also|still|generally|usually|definitely|personally|do|would))*"
@@ -192,7 +191,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"|安排在|约在|约了)",
             r"\bdeadline\b|\b(?:is|are|'s) due\b|\bdue (?:on|by|date|in|next|this|tomorrow)\b|\bno extensions?\b"
             r"|\b(?:expires?|runs out|is up) (?:in|on|next|this|at)\b",
-            rf"\b(?:by|before|no later than) (?:the end of|end of|next|this|tomorrow|eod|noon|midnight|{_EN_DAY}"
+            rf"\b(?:by|before|no later than) (?:the end of|end of|next|this|tomorrow|eod|noon|midnight|{WEEKDAY}"
             rf"|\d|the \d)",
             r"\b(?:moves?|moved|postponed?|pushed|rescheduled|brought forward|scheduled) (?:\w+ ){0,3}?(?:to|for"
             r"|until) (?=\d|the \d|next|mon|tue|wed|thu|fri|sat|sun)",
@@ -325,7 +324,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"|ing) up) (?:to|on|for)\b|\bmy (?:goal|plan|resolution|aim|dream) (?:is|for)\b",
             r"\b(?:i|we)(?:'m|'re| am| are) (?:flying|travell?ing|moving|getting married|visiting|going|heading"
             r"|driving|hosting|launching|leaving|having)\b(?! crazy| nuts| mad| out of my)",
-            rf"\b(?:is|are|'s|'re) (?:coming|arriving|visiting|happening|scheduled|booked)\b.{{0,30}}(?:{_EN_DAY}"
+            rf"\b(?:is|are|'s|'re) (?:coming|arriving|visiting|happening|scheduled|booked)\b.{{0,30}}(?:{WEEKDAY}"
             rf"|tomorrow|next|\d|tonight|weekend)",
             r"\bi (?:have|'ve got|have got) (?:a|an|my|the) (?:\w+ ){0,2}(?:appointment|meeting|interview|exam"
             r"|flight|surgery|check-?up|call|presentation)\b",
@@ -345,8 +344,8 @@ RULES: Final[tuple[Rule, ...]] = (
             r"|每|喜|迷|学|坚持|爱好)",
             r"(?:迷上|爱上|沉迷|入坑|坚持|学(?:了|过|会)|爱好|业余|开始(?:学|练|跑|健身|吃))|我(?:会|能)(?:弹|拉"
             r"|说|做|打|游|开)",
-            rf"\bevery (?:day|week|weekend|morning|evening|night|month|year|summer|winter|other|{_EN_DAY})\b"
-            rf"|\b{_EN_DAY}s?(?: (?:nights?|mornings?|evenings?|afternoons?))? (?:i|we)\b|\bon {_EN_DAY}s\b"
+            rf"\bevery (?:day|week|weekend|morning|evening|night|month|year|summer|winter|other|{WEEKDAY})\b"
+            rf"|\b{WEEKDAY}s?(?: (?:nights?|mornings?|evenings?|afternoons?))? (?:i|we)\b|\bon {WEEKDAY}s\b"
             rf"|\b(?:once|twice|three times) a (?:day|week|month|year)\b|\ba week\b",
             r"\b(?:i|we)(?:'ve| have) been (?:a |an )?\w+.{0,40}\b(?:for|since)\b|\b(?:i|we)(?:'ve"
             r"| have)? (?:started|taken up|took up|gave up|given up|got into|gotten into|switched to) \w+",
@@ -369,7 +368,7 @@ DOMAIN_WORDS: Final[tuple[tuple[Domain, re.Pattern[str]], ...]] = (
             r"\d+[号日点]|[一二三四五六七八九十]+[号点]|(?:周|星期|礼拜)[一二三四五六日天]|上午|下午|晚上|早上"
             r"|月底|年底|周会|例会|会议|提醒|闹钟|推迟|延期|提前|验收|上线日期|日程|行程|催我|每天",
             r"\b(?:\d{1,2}(?:am|pm|:\d\d)|schedule\w*|meeting|standup|appointment|release|postpone\w*|calendar"
-            r"|remind\w*|o'clock|deadline|nudge|sprint review)\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+            rf"|remind\w*|o'clock|deadline|nudge|sprint review)\b|\b{WEEKDAY}\b"
             r"|\bthe \d+(?:st|nd|rd|th)\b",
         ),
     ),

@@ -12,16 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from jiyi.text.code_spans import inline_code, only_code, without_code_blocks
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.statements.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
 from jiyi.text.statements.evidence import has_date, weigh
-from jiyi.text.statements.non_statements import HYPOTHETICAL, LEAD_IN, PASSING, QUESTION, TASK_FOR_NOW
+from jiyi.text.statements.non_statements import ANNOUNCES, HYPOTHETICAL, LEAD_IN, PASSING, QUESTION, TASK_FOR_NOW
 from jiyi.text.statements.off_record import without_off_record
 from jiyi.text.statements.smalltalk import is_small_talk
 from jiyi.text.statements.steering import without_steering
 
-__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "find_statements", "strip_code"]
+__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "find_statements"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,6 @@ _STANDING: Final = frozenset({"instruction", "preference", "health", "decision",
 # A sentence may hold several of these side by side: 我叫李雷，对花生过敏.
 _APART: Final = frozenset({"health", "identity", "relation", "decision", "preference", "date"})
 
-_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _QUOTED: Final = re.compile(
     r"\u201c[^\u201d]*(?:\u201d|\Z)|\u300c[^\u300d]*\u300d|\u300e[^\u300f]*\u300f|\"[^\"\n]*\"|^\s*>.*$", re.MULTILINE
 )
@@ -64,7 +64,7 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
     """
     text = text[:_LONGEST_TEXT]
     found: dict[str, Statement] = {}
-    for sentence in sentences(without_steering(without_off_record(_CODE.sub(" ", text)))):
+    for sentence in sentences(without_steering(without_off_record(without_code_blocks(text)))):
         for statement in _statements(sentence):
             if speaker == "user" or statement.kind == "decision":
                 found.setdefault(fold(statement.content), statement)
@@ -73,18 +73,13 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
     return list(found.values())[:_MAX_STATEMENTS]
 
 
-def strip_code(text: str) -> str:
-    """A text without code."""
-    return _CODE.sub(" ", text)
-
-
 # --- one sentence -----------------------------------------------------------------------------------------------------
 
 
 def _statements(sentence: str) -> Iterator[Statement]:
-    if len(sentence) > _LONGEST_SENTENCE or is_small_talk(sentence):
+    if len(sentence) > _LONGEST_SENTENCE or is_small_talk(sentence) or only_code(sentence):
         return
-    plain = _without_quotes(sentence)
+    plain = _without_code(_without_quotes(sentence))
     rule = _rule_for(plain)
     if rule is None:
         return
@@ -98,6 +93,13 @@ def _statements(sentence: str) -> Iterator[Statement]:
 
 def _without_quotes(sentence: str) -> str:
     return _QUOTED.sub(lambda quoted: "□" * len(quoted[0]), sentence)
+
+
+def _without_code(sentence: str) -> str:
+    """The sentence with signs in the place of inline code: its words are no cues."""
+    for start, end in inline_code(sentence):
+        sentence = f"{sentence[:start]}{'□' * (end - start)}{sentence[end:]}"
+    return sentence
 
 
 def _rule_for(plain: str) -> Rule | None:
@@ -147,7 +149,7 @@ def _side_by_side(sentence: str, plain: str) -> Iterator[tuple[str, Rule]]:
 
 
 def _made(content: str, rule: Rule) -> Statement:
-    bare = LEAD_IN.sub("", content).strip() or content
+    bare = LEAD_IN.sub("", ANNOUNCES.sub("", content)).strip() or content
     domain = rule.domain if rule.domain is not None else _domain(fold(bare), rule)
     if rule.kind == "preference" and _OF_ANOTHER.search(fold(bare)):
         domain = "social_and_relationships"

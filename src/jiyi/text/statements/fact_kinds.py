@@ -24,8 +24,10 @@ __all__ = [
     "PREFERENCE",
     "begins_with_another_person",
     "fact_kind",
+    "is_about_answers",
     "is_request",
     "states_nothing",
+    "states_own_name",
 ]
 
 HEALTH: Final = "health"
@@ -94,10 +96,27 @@ _IDENTITY: Final = any_of(
     rf"^{_ZH_KIN}[\u3400-\u9fff]{{0,3}}?(?:叫(?!我|你|他|她|人|车)|今年\d|在.{{1,16}}(?:工作|上班|上学|读|当|做|教))",
     r"(?:快递|包裹)(?:都)?[寄送]到|收货地址|\bdelivery address\b",
 )
+_CAPITALISED: Final = r"[A-Z][\w'’-]*[a-z]"
 _NAMED: Final = re.compile(
-    rf"\bI(?:'m|’m| am) [A-Z][a-z]+(?=$|[,.!;]| and\b)|\b(?:[Mm]y|[Oo]ur) {_EN_KIN},? [A-Z][a-z]+\b"
+    rf"\bI(?:'m|’m| am) {_CAPITALISED}(?: {_CAPITALISED}){{0,3}}(?=$|[,.!;(]| and\b)"
+    rf"|\b(?:[Mm]y|[Oo]ur) {_EN_KIN},? [A-Z][a-z]+\b"
 )
 """Read from the text as it was written: a name begins with a capital letter."""
+_OWN_NAME: Final = re.compile(
+    rf"\b[Mm]y (?:full |first |last |real )?name(?:'s|’s| is) |\bI go by [A-Z]"
+    rf"|(?:^|[.!,] |\b[Hh](?:i|ello|ey),? )(?:I'm|I’m|I am) "
+    rf"{_CAPITALISED}(?: {_CAPITALISED}){{0,3}}(?=$|[,.!;(]| and\b)"
+    r"|(?<!跟)(?<!和)我(?:的名字|的?全名|大名|本名)?(?:叫|是叫|姓)(?![你他她人车了过不])|我的名字是|我是[老小阿][\u3400-\u9fff]"
+)
+_ANSWERS: Final = any_of(
+    r"\b(?:answers?|repl(?:y|ies)|respon(?:d|ses?)|bullet points?|emojis?|emoticons?|headings|markdown|jargon|tone"
+    r"|(?:british|american|plain|simple) english|in (?:english|french|german|spanish|italian|chinese|mandarin)"
+    r"|sentences?|paragraphs?|concise|verbose|small talk|compliments?|flatter\w*|apologi[sz]e|metric|imperial|celsius"
+    r"|fahrenheit|24[- ]hour|exclamation marks?|call me|address me|speak to me|talk to me|write to me)\b",
+    r"回答|回复|答复|说话|讲话|称呼|叫我|喊我|叫您|喊您|表情|颜文字|语气|口吻|(?:句|段)话|三句|字以内|长篇大论|啰嗦|罗嗦|客套|列点|要点"
+    r"|用(?:中文|英文|英语|普通话|粤语|白话|繁体|简体|敬语)|markdown|emoji|英文单词",
+)
+"""Words for how the assistant is to speak."""
 _FOR_NOW: Final = any_of(
     r"\b(?:this (?:time|once|one)|just (?:for )?(?:now|today|once|this)|today|tonight|right now|for now"
     r"|in this (?:file|text))\b",
@@ -107,6 +126,8 @@ _INSTRUCTION: Final = any_of(
     r"^(?:please |pls |and |but |so |also |rule: |convention: |note: )*"
     r"(?:never|always|don'?t|do not|avoid|stop|only|prefer|stick to|keep|make sure|from now on|use|no|ask me|call me"
     r"|address me|answer|reply|respond|speak|write (?:to me )?in)\b",
+    r"^when(?:ever)? (?:you|i) (?!was\b|were\b|go\b|get\b)[^?]*"
+    r"\b(?:always|never|please|don'?t|use|keep|make sure)\b[^?]*$",
     r"^(?:rule|convention|policy|guideline|standard)s?\b|\b(?:from now on|going forward|in (?:the )?future|by default"
     r"|every time|whenever) ",
     r"\b(?:must(?:n'?t| not| never| always)?|should (?:never|always)|may not|(?:is|are) (?:not allowed|forbidden"
@@ -141,7 +162,8 @@ _IDENTITY_ATTRIBUTES: Final = frozenset(
         *("job", "employer", "emergency contact"),
     }
 )
-_PREFERENCE_ATTRIBUTES: Final = frozenset({"answer style", "like and dislike", "preference"})
+ANSWER_STYLE: Final = "answer style"
+_PREFERENCE_ATTRIBUTES: Final = frozenset({ANSWER_STYLE, "like and dislike", "preference"})
 # One that is done once and then over.
 _TASK: Final = any_of(
     r"^(?:please |pls |ok |hey |now |then |can you |could you |would you |will you )*(?:plan|mind|book|pick|order"
@@ -198,6 +220,19 @@ def fact_kind(text: str, attribute: str = "") -> str:
     return ""
 
 
+def states_own_name(text: str) -> bool:
+    """Whether somebody says what they are called."""
+    return _OWN_NAME.search(text) is not None
+
+
+@lru_cache(maxsize=8_192)
+def is_about_answers(text: str, attribute: str = "") -> bool:
+    """Whether a text says how the assistant is to answer, always: "no more than three sentences"."""
+    return fact_kind(text, attribute) in {INSTRUCTION, PREFERENCE} and (
+        attribute == ANSWER_STYLE or _ANSWERS.search(fold(text)) is not None
+    )
+
+
 _OF_THE_USER: Final = re.compile(r"[我咱俺]|用户|本人|(?<![^\W_])(?:i|i'm|i've|me|my|we|our|us|the user)(?![^\W_])")
 _NAME_ZH: Final = re.compile(
     r"^(?:(?:最近|现在|目前|今天|昨天|平时|一直|从小|听说|其实|对了)[，,]?)*"
@@ -205,8 +240,8 @@ _NAME_ZH: Final = re.compile(
     r"(?:对.{1,10}过敏|在(?:吃|服)|不(?:能)?[吃喝]|[乳麸]|不耐受|吃素|有(?:哮喘|糖尿病|高血压|心脏病|痛风|过敏)|怀孕|患)"
 )
 _NAME_EN: Final = re.compile(
-    r"^(?!It\b|This\b|That\b|There\b|No\b|The\b)[A-Z][a-z]+ (?:is|has|was|can'?t|cannot|doesn'?t|never|hates|loves"
-    r"|likes|eats|takes|prefers|lives|works)\b"
+    r"^(?!It\b|This\b|That\b|There\b|No\b|The\b)[A-Z][a-z]+ (?:(?:is|has|was)(?:n'?t)?|can'?t|cannot|doesn'?t"
+    r"|never|hates|loves|likes|eats|takes|prefers|lives|works)\b"
 )
 
 

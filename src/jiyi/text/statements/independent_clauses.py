@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.patterns import has_han
+from jiyi.text.patterns import WEEKDAY, has_han
 from jiyi.text.statements.phrase import Phrase
 from jiyi.text.statements.phrase_words import COMMENT
 from jiyi.text.statements.phrases_en import predicate_en, read_en
@@ -66,7 +66,9 @@ _ITEMS: Final = re.compile(r"[，；;、]\s*|,\s+(?:and\s+)?")
 _NO_ITEM: Final = re.compile(
     r"^(?:i|i'm|i've|we|we're|he|she|it|it's|they|you|my|our|but|because|so|which|who|that|and|not|just)\b"
     r"|^(?:我|你|他|她|它|但|因为|所以|不过|而且|然后|都|也)"
-    r"|^(?:\d[\d:.]*\s*(?:am|pm|点)?|[\d:.]+|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)$",
+    # A number or an address tells more of the item before: "Emergency contact: Kate, 07700 900123".
+    r"|^\+?\(?\d[\d\s()./-]{4,}[.。]?$|^\S+@\S+$|^(?:电话|手机|号码)|^(?:tel|phone|mobile|ext)\b"
+    rf"|^(?:\d[\d:.]*\s*(?:am|pm|点)?|[\d:.]+|{WEEKDAY}s?)$",
     re.IGNORECASE,
 )
 _LONGEST_ITEM: Final = {True: 45, False: 14}

@@ -1,4 +1,4 @@
-"""Messages that change nothing of what they touch: wishes, conditions, additions, celebrations, stays and visits.
+"""Messages that change nothing of what they touch: wishes, conditions, additions, celebrations, stays, visits, one day.
 
 `changes_nothing_of` tells whether a message of one of these kinds surely says nothing against a fact; `only_differs`
 whether it tells by how much something has changed, and not to what: the older figure is doubtful then, and not
@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import WEEKDAY
 from jiyi.text.statements.bound_clauses import MOVES, TRIP
 from jiyi.text.statements.change_words import changes, ends, is_mistake
 from jiyi.text.statements.claims import clauses_of
@@ -59,9 +60,7 @@ _THIS_TIME: Final = re.compile(
     r"|\b(?:cancelled|canceled|off|no \w+|not on|isn't on) (?:today|tonight|tomorrow|this week|this time)\b"
     r"|\b(?:today's|tonight's|tomorrow's|this week's) [\w ]{1,20}(?:is|was|got|'s) (?:cancelled|canceled|off|called)"
 )
-_REPEATED: Final = re.compile(
-    r"每|周[一二三四五六日天末]|星期|\b(?:every|weekly|(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b"
-)
+_REPEATED: Final = re.compile(rf"每|周[一二三四五六日天末]|星期|\b(?:every|weekly|{WEEKDAY}s)\b")
 _FOR_GOOD: Final = re.compile(r"以后|再也|从此|\b(?:for good|from now on|any ?more)\b")
 _BIRTHDAY: Final = re.compile(r"生日|周岁|\bbirthday|\banniversary|纪念日")
 _CELEBRATES: Final = re.compile(
@@ -77,6 +76,44 @@ _VISITS: Final = re.compile(
     r"去.{0,8}(?:陪|看望?|探望?|照顾|接)(?:一?下)?(?:我|咱|他|她|老|爷|奶|外|爸|妈)|回.{0,6}看.{0,3}(?:爸|妈|爷|奶|父|母)"
     r"|\b(?:to (?:visit|see|look after|stay with|be with|pick up)|visiting) (?:my|our|his|her|[a-z]+)\b"
 )
+# What is done every day, and what was so on one day only.
+_HABIT: Final = re.compile(
+    r"一般|通常|每[天晚早日]|平时|天天|习惯|总是|[早晚][上晨]?[^，]{0,6}点半?(?:起|睡|醒|出门|开门|下班)"
+    r"|\b(?:always|usually|normally|every (?:day|morning|night|evening)|a day|up at|in bed (?:by|at)|get up)\b"
+)
+_ONE_DAY: Final = re.compile(
+    r"(?<!到)今[天晚早]|昨[天晚]|前天|明[天儿晚]|放假"
+    r"|\b(?:today|tonight|last night|yesterday|this (?:morning|evening|afternoon)"
+    r"|(?:un)?till? (?:tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|the weekend))\b"
+)
+_FROM_THEN_ON: Final = re.compile(
+    r"以后|开始|起[，都]|从|现在|终于|决定|都[^，]{0,6}了"
+    r"|整?[\d一二两三四五六七八九十百仨半]+(?:个月|年|周|天)"
+    r"|\b(?:now|from|since|started|first|new|finally|decided|permanent\w*|these days|ever"
+    r"|again|days|weeks?|months?|years?)\b"
+)
+# What somebody has lent takes the place of nothing.
+_LENT: Final = re.compile(
+    r"借(?:我|给我|了(?:我)?(?:一?[辆台部把]))|代步车"
+    r"|\b(?:(?:lent|loaned) (?:us|me)|(?:courtesy|loan) car|on loan)\b"
+)
+# A place that is closed for some days is still the place.
+_CLOSED: Final = re.compile(
+    r"(?:关门|闭馆|闭园|停业|放假)[^，]{0,4}[\d一二两三四五六七八九十]+[天周]|[\d号日]到[^，]{1,8}(?:关门|闭馆|闭园|停业|放假)"
+    r"|\b(?:closed|shut|closes|shuts) (?:from [^,.]{1,20} (?:to|until|till)|until|till|over"
+    r"|for the (?:week|day|holidays?))\b"
+)
+_OPENING: Final = re.compile(r"开门|关门|营业|放假|闭|\b(?:opens?|clos\w+|shut|hours|holidays?)\b")
+# Furniture that is carried into another room changes neither the house nor what it is.
+_ROOM: Final = (
+    r"(?:bedroom|loft|hall|kitchen|living room|garage|attic|cellar|basement|box room|spare room|study|shed|garden"
+    r"|side street|corner|balcony)"
+)
+_CARRIED: Final = re.compile(
+    rf"\bmoved\b[^,.]{{0,40}}\b(?:into|to|onto) the (?:[a-z]+ )?{_ROOM}\b"
+    r"|[搬挪]到[^，]{0,2}(?:卧室|客厅|阳台|书房|厨房)"
+)
+_IN_ROOM: Final = re.compile(rf"\b(?:in|at|on) the (?:[a-z]+ )?{_ROOM}\b|卧室|客厅|阳台|书房|厨房")
 
 
 def changes_nothing_of(message: str, fact: str) -> bool:
@@ -88,8 +125,12 @@ def changes_nothing_of(message: str, fact: str) -> bool:
         (_only_wishes(message) and not _WANTS.search(known))
         or _not_yet(message)
         or _only_this_time(said, known)
+        or _only_one_day(said, known)
+        or (_LENT.search(said) is not None and _LENT.search(known) is None and not _FOR_GOOD.search(said))
         or _by_condition(said, known)
         or _celebrates(said, known)
+        or (_CARRIED.search(said) is not None and _IN_ROOM.search(known) is None)
+        or (_CLOSED.search(said) is not None and _OPENING.search(known) is None and not _FOR_GOOD.search(said))
         or _stays_on_trip(said, known)
         or _only_visits(message, fact)
         or (_MORE.search(said) is not None and _MORE.search(known) is None and not _tells_total(said))
@@ -108,6 +149,12 @@ def _not_yet(message: str) -> bool:
 def _only_this_time(said: str, known: str) -> bool:
     """Whether one time of something that is repeated does not take place."""
     return _THIS_TIME.search(said) is not None and _REPEATED.search(known) is not None and not _FOR_GOOD.search(said)
+
+
+def _only_one_day(said: str, known: str) -> bool:
+    """Whether a habit was broken on one day: "slept in till ten today" against "I always get up at 6"."""
+    told = changes(said) or ends(said) or _FROM_THEN_ON.search(said) is not None
+    return _ONE_DAY.search(said) is not None and _HABIT.search(known) is not None and not told
 
 
 def only_differs(message: str) -> bool:

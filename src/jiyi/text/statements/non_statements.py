@@ -10,7 +10,7 @@ from typing import Final
 
 from jiyi.text.patterns import any_of
 
-__all__ = ["HYPOTHETICAL", "LEAD_IN", "PASSING", "QUESTION", "TASK_FOR_NOW"]
+__all__ = ["ANNOUNCES", "HYPOTHETICAL", "LEAD_IN", "PASSING", "QUESTION", "TASK_FOR_NOW"]
 
 
 QUESTION: Final = any_of(
@@ -51,6 +51,23 @@ PASSING: Final = any_of(
     r"|today)\b.{0,10}$|\bjust went\b|\bwas late\b",
 )
 """States that are outdated the next day."""
+
+ANNOUNCES: Final = re.compile(
+    r"^(?:(?:oh|ah|sorry|btw|by the way|also|and|wait|hey|yeah|ok|so|actually"
+    r"|哦|啊|对了|哎呀?|不好意思|抱歉|还有)[,，:：!！ ]*)*"
+    r"(?:(?:(?:i|we) )?(?:almost |nearly |just |totally |completely |always |also )?(?:forgot|forget|neglected|failed)"
+    r" to (?:mention|say|tell you|add|note)(?: (?:before|earlier|this|last time))?(?:: *|, *|[-–—] *| that "
+    r"|\s(?=(?:i|i'm|i've|my|we|we're|our)\b))"
+    r"|(?:before|in case) i forget(?: (?:it|again))?[:,–—-]+ *"
+    r"|i (?:also |just )?(?:should (?:have )?|wanted to |meant to |have to |need to |must |ought to |'d like to )"
+    r"(?:mention(?:ed)?|sa(?:y|id)|t(?:ell|old) you|add(?:ed)?)(?: (?:before|earlier|too|also))?(?:: *|, *| that )"
+    r"|(?:我?(?:差点|都|刚才|之前|一直|居然|好像)*(?:忘了?|忘记)(?:跟你|和你|告诉你|同你)?(?:说|讲|提|告诉你|补充)?"
+    r"(?:了|一声|一句|一下)?"
+    r"|趁我(?:还)?没忘|免得(?:我)?忘了|(?:有件事)?(?:要|得|应该)(?:先)?(?:跟你|和你)(?:说|讲)(?:一声|一下)?)"
+    r"[，,:：、 ]+)(?=\S)",
+    re.IGNORECASE,
+)
+"""Words that only announce a statement: "I forgot to mention: ", 忘了说，."""
 
 LEAD_IN: Final = re.compile(
     r"^(?:(?:对了|另外|还有|哦对了?|顺便说一?下|话说|其实|补充一下|嗯|啊|哦|那个|by the way|btw|oh|also|well|so"

@@ -16,7 +16,12 @@ _CLAUSE_EN: Final = (
     r"(?:^|[,.;:!?()\-–—\"'] ?|\b(?:but|so|and|please|pls) )(?:please |pls |just |but |so |and |hey,? ){0,3}"
 )
 _NOT_EN: Final = (
-    r"(?:don'?t|do not|never|no need to|you (?:don'?t|do not) (?:have|need) to|(?:i'?d )?rather you didn'?t)"
+    r"(?:don'?t|do not|never|no need to|you (?:don'?t|do not) (?:have|need) to"
+    r"|(?:i'?d )?(?:rather|prefer(?: it)?(?: if| that)?) you (?:didn'?t|did not|don'?t|do not|not|wouldn'?t)"
+    r"|you (?:must|should|may|can|shall|are)(?: never| not)(?: allowed to| to)?"
+    r"|you (?:cannot|can'?t|mustn'?t|shouldn'?t)"
+    r"|i (?:don'?t|do not|wouldn'?t) (?:want|like) you to"
+    r"|(?:can|could|would|will) you (?:please |kindly )?(?:not|never))"
 )
 _END_EN: Final = r"(?= ?(?:[,.;:!?()\-–—]|$))"
 # "this, but …" and "that I smoke": what is not to be kept stands in the same sentence.
@@ -34,10 +39,23 @@ _REQUEST: Final = re.compile(
     rf" {_THIS_EN}(?: (?:please|pls|ok(?:ay)?|for me))*(?:{_END_EN}|{_GOES_ON_EN})"
     rf"|(?:store|save|record|memori[sz]e|log) {_FACT_EN}|remember (?:that |the fact that )(?:i|i'm|i've|im|my|we|our)\b"
     r"|(?:keep|make) (?:a )?(?:record|note|memory) of\b"
+    r"|keep (?=(?:my|our) (?:salary|income|pay|address|phone|number|e-?mail|birthday|age|name|password|pin|diagnosis"
+    r"|data)\b)"
     r"|(?:put|write|keep) .{1,40} (?:in|into|on) (?:your |the )?(?:memory|notes|records?|file)\b)"
     rf"|{_CLAUSE_EN}(?:(?:this|that|it|what follows)(?: is|'s| stays?| remains?| should stay)? )?(?:(?:strictly|totally"
     rf"|completely) )?{_OFF_EN}\b"
     rf"|{_CLAUSE_EN}keep (?:this|that|it) {_OFF_EN}\b"
+    # "Scratch that", 当我没说: what was said just now is not to count.
+    r"|(?:^|[.!?] ?)(?:(?:oh|no|no wait|wait|sorry|actually|please|ok),? )*"
+    r"(?:(?:scratch|strike|disregard|forget|unsay) that"
+    r"|(?:disregard|ignore|forget) (?:what i (?:just )?(?:said|told you|wrote|typed)|my last (?:message|sentence)"
+    r"|i (?:ever )?said (?:that|anything)))(?: please| just now)?(?= ?(?:[.!?]|$))"
+    r"|(?:就)?当我没(?:说|讲)(?:过)?|(?:^|[.。!！;；] ?)我收回(?:刚才)?(?:说)?的?(?:话|那句)?"
+    r"|刚才(?:说)?的(?:话)?不算(?:数)?"
+    r"|(?:刚才|刚刚|前面|上面|之前)(?:那(?:个|条|句|件事?|些)?|这(?:个|条|句|件事?|些)?|说的?|讲的?|提的?)*(?:话|事情?|内容|消息)?"
+    r"(?:请|千万|就|可|你|都|也){0,3}(?:(?<!要)不要|别|不用|不必|不许|请勿)(?:帮我|给我|替我)?"
+    r"(?:记(?:下来?|住|录(?:下来)?)?|存(?:下来?|起来|储)?|保存(?:下来)?)(?:了|啦|哦|哈|啊|吧|呀)*"
+    r"(?= ?(?:[,，.。;；:：!！?？、)）~～]|$))"
     r"|(?:这个?|那个?|这些|这(?:件)?事|这(?:一)?[条句]|以上|刚才(?:说)?的|它|请|千万|就|可|你|都){0,4}"
     r"(?:(?<!要)不要|别|不用|不必|不许|请勿)(?:帮我|给我|替我)?(?:记(?:下来?|住|录(?:下来)?)?|存(?:下来?|起来|储)?|保存(?:下来)?|记到记忆里)"
     r"(?:这个|这些|这条|它|了|啦|哦|哈|啊|吧|呀|在记忆里)*(?= ?(?:[,，.。;；:：!！?？、)）~～]|$))"
@@ -56,20 +74,30 @@ _COURTESY: Final = re.compile(
 )
 
 
-# What every request has, in texts as they are written, letters of full width too: most texts have no part of it.
-_REFUSES: Final = re.compile(
-    r"n.?t\b|\bnot\b|never|no need|rather|off the|ears only|[不别別勿ｔ]|私下|说完就忘|說完就忘", re.IGNORECASE
+# What every request has, in texts as they are written, letters of full width too: most texts have no part of it. Every
+# message of a chat is looked at, so these are plain searches: patterns take ten times as long.
+_REFUSES: Final = ("not", "never", "no need", "rather", "off the", "ears only")
+_REFUSES_WIDE: Final = ("不", "别", "別", "勿", "私下", "说完就忘", "說完就忘", "ｔ")
+_CONTRACTED: Final = re.compile(r"n.?t\b")
+_KEEPS: Final = (
+    *("stor", "sav", "remember", "record", "memori", "keep", "note", "writ", "log", "put", "books", "ears", "file"),
+    *("make", "kept"),
 )
-_KEEPS: Final = re.compile(
-    r"stor|sav|remember|record|memori|keep|note|writ|log\b|put|books|ears|file|make|kept|[记記存录錄写寫进進入传傳下忘ｅ]",
-    re.IGNORECASE,
-)
+_KEEPS_WIDE: Final = (*"记存下写录入进忘传記錄寫進傳ｅ",)
+_RETRACTS: Final = ("scratch that", "strike that", "disregard", "ignore what", "ignore my", "forget", "unsay")
+_RETRACTS_WIDE: Final = ("我没说", "我没講", "我没讲", "我沒說", "我沒講", "收回", "不算")
 _LOOKED_AT: Final = 12_000
 _LONGEST_REQUEST: Final = 300
 
 
 def _may_ask(text: str) -> bool:
-    return _REFUSES.search(text) is not None and _KEEPS.search(text) is not None
+    spelled = text.casefold()
+    has, wide = spelled.__contains__, not spelled.isascii()
+    if any(map(has, _RETRACTS)) or (wide and any(map(has, _RETRACTS_WIDE))):
+        return True
+    if not (any(map(has, _REFUSES)) or (wide and any(map(has, _REFUSES_WIDE))) or _CONTRACTED.search(spelled)):
+        return False
+    return any(map(has, _KEEPS)) or (wide and any(map(has, _KEEPS_WIDE)))
 
 
 class Spoken(NamedTuple):

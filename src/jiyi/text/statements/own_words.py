@@ -1,8 +1,8 @@
 """What of a message the speaker says, without what is only passed on.
 
-Left out are code, error messages and log lines, first-person words of others in quotation marks or after "he said:",
-and texts to be translated, rewritten, posted or written ("Write a post: …", 帮我写条朋友圈：…). Such parts hold no fact
-about the speaker and end none.
+Left out are blocks of code, error messages and log lines, first-person words of others in quotation marks or after
+"he said:", and texts to be translated, rewritten, posted or written ("Write a post: …", 帮我写条朋友圈：…). Such parts
+hold no fact about the speaker and end none.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from jiyi.text.code_spans import without_code_blocks
+
 __all__ = ["own_words", "without_requested_text"]
 
-_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ERROR: Final = re.compile(
     r"(?:报错|抛(?:出)?异常|错误(?:信息|日志|提示)|异常信息|日志|堆栈)[^，。\n:：]{0,12}[:：].*"
     r"|\b(?:[a-z_]+\.)*[A-Za-z]*(?:Error|Exception)\b\s*[:(].*"
@@ -58,16 +59,16 @@ _REQUESTED: Final = re.compile(
 
 def own_words(text: str) -> str:
     """The text without what its speaker only passes on; empty where that is all of it."""
-    return _without(text, _CODE, _REQUESTED, _ERROR, _QUOTATION, _SAID)
+    return _without(text, _REQUESTED, _ERROR, _QUOTATION, _SAID)
 
 
 def without_requested_text(text: str) -> str:
-    """The text without code, error messages and what is to be translated, rewritten or posted; quotations stay."""
-    return _without(text, _CODE, _REQUESTED, _ERROR)
+    """The text without code blocks, error messages and texts to be translated, rewritten or posted; quotations stay."""
+    return _without(text, _REQUESTED, _ERROR)
 
 
 def _without(text: str, *patterns: re.Pattern[str]) -> str:
-    found = text
+    found = without_code_blocks(text)
     for pattern in patterns:
         found = pattern.sub(" ", found)
     return text if found == text else found.strip()

@@ -30,7 +30,7 @@ from jiyi.text.statements.subjects import ROLES, canonical, is_person, relations
 from jiyi.text.statements.topics import topics_of
 from jiyi.text.statements.word_classes import tagged
 
-__all__ = ["Persons", "about_other_persons", "persons_of"]
+__all__ = ["SURNAMES", "Persons", "about_other_persons", "persons_of"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -65,7 +65,7 @@ _NO_NAMES: Final = _words(
     "correction update news note reminder good bad new old first second last next i"
 )
 _COMMON_NOUNS: Final = frozenset().union(*ONE_THING) | GENERIC | ATTRIBUTES
-_SURNAMES: Final = frozenset(
+SURNAMES: Final = frozenset(
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
     "邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
 )
@@ -76,6 +76,10 @@ _GIVEN_NAME: Final = frozenset(
 _NO_NAME_ZH: Final = re.compile(
     r"(?:天天|慢慢|常常|刚刚|渐渐|往往|偏偏|人人|家家|年年|月月|周周|时时|处处|样样|大大|小小|早早|好好|多多|万万|统统|足足|等等|"
     r"谢谢|看看|想想|试试|听听|说说|走走|明明|仅仅|稍稍|暗暗|默默|匆匆|通通|层层|种种|星星|可可|宝宝|蛋蛋)$"
+)
+# "Tom parks on level 4": a verb that no list has, by what follows it.
+_THIRD_PERSON: Final = re.compile(
+    r" [a-z]{3,}(?<!s)s (?:on|in|at|to|the|a|an|his|her|their|for|with|from|by|every|only|now|\d+)\b"
 )
 _MOST_CLAUSES: Final = 12
 
@@ -220,6 +224,8 @@ def _goes_on(rest: str, *, owns: bool) -> bool:
     if word is None:
         return False
     lower = word[1].lower()
+    if _THIRD_PERSON.match(rest):
+        return True
     return owns or VERB_EN.fullmatch(lower) is not None or ADVERB_EN.fullmatch(lower) is not None
 
 
@@ -233,7 +239,7 @@ def _longest_relation(text: str, start: int) -> tuple[str, int]:
 
 def _name_zh(text: str) -> str:
     """The name with which a Chinese clause begins, before a verb, 的 or a time; empty where there is none."""
-    nick = re.match(rf"[小老阿大](?P<of>[{''.join(_SURNAMES)}])(?![\u3400-\u9fff]?(?:馆|店|厂|路|村|房|区))", text)
+    nick = re.match(rf"[小老阿大](?P<of>[{''.join(SURNAMES)}])(?![\u3400-\u9fff]?(?:馆|店|厂|路|村|房|区))", text)
     if nick is not None and text[nick.end() : nick.end() + 1]:
         return nick[0]
     double = re.match(r"([\u3400-\u9fff])\1(?=[\u3400-\u9fff])", text)
@@ -252,5 +258,5 @@ def _name_zh(text: str) -> str:
         return ""
     follows = words[1][1][:1] in {"v", "p", "t", "d", "m"} or words[1][0] == "的"
     given = len(word) == 2 and all(each in _GIVEN_NAME for each in word) and not tag.startswith("v")
-    full = tag.startswith("nr") and (word[0] in _SURNAMES or tag in {"nrfg", "nrt"})
+    full = tag.startswith("nr") and (word[0] in SURNAMES or tag in {"nrfg", "nrt"})
     return word if given or (full and follows) else ""

@@ -88,7 +88,7 @@ COMMENT: Final = re.compile(
 CHANGE_VERB_ZH: Final = re.compile(
     r"改(?:到|成|在|为|用|期|了|去|叫|名)?|换(?:成|到|了|给)?|推(?:迟|到|后)|延(?:期|后|到|迟)|提前|取消|挪(?:到|至)?|移到|调(?:到|成|整)?|升(?:级"
     r"|到|至)?|降(?:到|至|级)?"
-    r"|涨(?:到|了)?|是|在|定在?|安排|要|需要|变成|搬|停|结束|开始|用|设(?:成|为|置)?|没|不|已经|从|由|刷成|转到?"
+    r"|涨(?:到|了)?|提高|上调|下调|增加|减少|是|在|定在?|安排|要|需要|变成|搬|停|结束|开始|用|设(?:成|为|置)?|没|不|已经|从|由|刷成|转到?"
 )
 # Verbs of two characters that are never the name of an event.
 NO_NOUN_ZH: Final = re.compile(
@@ -145,8 +145,9 @@ ONE_THING: Final = tuple(
         "gym training workout fitness 健身 健身房",
         "trip holiday vacation travel journey 旅行 旅游 行程",
         "wedding marriage 婚礼 结婚",
-        "school nursery kindergarten 学校 幼儿园",
-        "teacher tutor coach 老师 教练",
+        "nursery kindergarten 幼儿园",
+        "teacher tutor 老师",
+        "coach trainer 教练",
         "swimming swim 游泳 泳",
         "party celebration 聚会 派对",
         "operation surgery op 手术",
@@ -165,6 +166,11 @@ _ELDEST: Final = rf"老大|大宝|大(?:女儿|儿子|闺女|的那?个?)|\b(?:e
 _YOUNGEST: Final = rf"老[二三]|[二小]宝|小(?:女儿|儿子|闺女|的那个)|\b(?:youngest|younger {_CHILD}|puppy|kitten)\b"
 _HIRED: Final = r"租的车|租来的|\b(?:rental|hired?|rented) (?:car|van)\b"
 _OWNED: Final = r"自己的车|自家的?车|\b(?:my|our) own (?:car|van)\b"
+_TRAVELS: Final = "(?:flight|plane|train|ferry|coach|bus|drive|journey)"
+_THERE: Final = rf"去程|去[^，]{{0,6}}的(?:航班|飞机|机票|票|火车|高铁)|\boutbound\b|\b{_TRAVELS} (?:out|there|to)\b"
+_BACK: Final = (
+    rf"[返回]程|回[^，]{{0,6}}的(?:航班|飞机|机票|票|火车|高铁)|\breturn {_TRAVELS}\b|\b{_TRAVELS} (?:back|home)\b"
+)
 _AT_WORK: Final = r"公司|单位|办公室|\b(?:work|office) (?!from)"
 _AT_HOME: Final = r"家里的|小区|私人|\b(?:home|personal|private) (?!town)"
 CONTRASTS: Final = tuple(
@@ -175,6 +181,8 @@ CONTRASTS: Final = tuple(
         ("自己住的|我住的|自住", "出租的|租出去的"),
         (_HIRED, _OWNED),
         (_AT_WORK, _AT_HOME),
+        (_THERE, _BACK),
+        (r"前门|\bfront (?:door|gate)\b", r"后门|\bback (?:door|gate)\b"),
     )
 )
 """Pairs of words for things of one kind that are never the same: the left eye and the right eye."""

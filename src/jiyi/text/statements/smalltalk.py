@@ -54,6 +54,13 @@ _PHRASES: Final = (
     r"have a (?:good|nice|great|lovely) (?:day|one|night|evening|weekend|time)|take care|cya|ttyl|later|you too",
     r"(?:再见|拜拜?|回头见|明天见|下次见|回聊|先这样|改天聊|下次聊|慢走|保重|祝你(?:好运|顺利|愉快|开心))[啦了吧哦]*",
     r"(?:周末|假期)愉快|(?:节日|新年|生日)快乐",
+    # leaving for now, and why one asked
+    r"(?:那|那么|就|我|先|得|要|该|去|回去|这就)+(?:忙|睡|睡觉|休息|吃饭|开会|上课|洗澡|干活|下线|撤|走|溜|闪)(?:去)?(?:了|啦|咯|吧)",
+    r"(?:i(?:'ve| have)? )?(?:gotta|got to|have to|need to|should|must) (?:go|run|leave|get going)(?: now| then)?",
+    r"(?:i'?m |i am )?(?:off|heading off|heading out|going)(?: to bed| to sleep)? (?:now|then)",
+    r"(?:i'?m |i am )?off to (?:bed|sleep)|brb",
+    r"(?:我)?(?:就|只是|不过是)*(?:随口|随便|顺便|好奇)(?:一?问(?:问|一下|一句)?|说说|一说)(?:而已|罢了|的)?",
+    r"(?:i(?:'m| was| am) )?just (?:asking|curious|wondering|checking|kidding|saying)",
 )
 # Atomic, so that a long row of 哈 is not read in every possible way.
 _ONLY: Final = re.compile(rf"(?>(?:{'|'.join(_PHRASES)})(?![a-z])[\W_]*)++")
@@ -70,5 +77,5 @@ def is_small_talk(sentence: str) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text is nothing but sentences like "OK" or 好的."""
-    return all(map(is_small_talk, sentences(text)))
+    """Whether a text is nothing but sentences like "OK" or 好的. Longer ones are not looked at: they say something."""
+    return len(text) <= _MAX_CHARACTERS and all(map(is_small_talk, sentences(text)))

@@ -61,7 +61,9 @@ QUESTION: Final = any_of(
     r"|什么(?!都|也)|什麼|为什么|為什麼|怎么(?!也|都)|怎麼|怎样|如何|咋|多少|啥(?!都)|哪(?:里|个|些|位|儿|种|家"
     r"|部|一)|能不能|是不是|有没有|会不会|算不算|点解|點搬"
     r"|好不好|可不可以|真的假的|有招没|谁",
-    r"^(?:(?:so|and|ok|hey|quick q|but|wait|hang on|um|hmm),? )*(?:what|whats|what's|who|whos|whose|which|when|where"
+    r"^(?:(?:so|and|ok|hey|quick q|but|wait|hang on|um|hmm),? )*(?:what|whats|what's|who|whos|whose|which|where"
+    # "When you give me prices, always use pounds" asks nothing.
+    r"|when(?! (?:you|i|we)\b[^?]*\b(?:always|never|please|don'?t|use|keep|make sure|i'?d like|i want|i prefer)\b)"
     r"|why|how|hows|is|am (?:i|we)|ought|shall|may (?:i|we)|might (?:i|we)|ha(?:ve|d) (?:i|we|you)"
     r"|are|was|were|do|does|did|can|could"
     r"|would|will|should (?:i|we|he|she|they|it|the|my)|has|any|anyone)\b",

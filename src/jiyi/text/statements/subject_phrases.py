@@ -15,7 +15,7 @@ from typing import Final
 
 from jiyi.model.claim import USER
 from jiyi.text.normalize import fold
-from jiyi.text.patterns import has_han
+from jiyi.text.patterns import WEEKDAY, has_han
 from jiyi.text.statements.change_words import changes, ends
 from jiyi.text.statements.claims import clauses_of
 from jiyi.text.statements.phrase import SPEAKER, UNKNOWN, Phrase
@@ -34,9 +34,7 @@ __all__ = [
     "phrases_of",
 ]
 
-_TELLS: Final = re.compile(
-    r"\d|[一二三四五六七八九十]+(?:点|号|月|日|元|块|个|次|岁)|[周月]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-)
+_TELLS: Final = re.compile(rf"\d|[一二三四五六七八九十]+(?:点|号|月|日|元|块|个|次|岁)|[周月]|\b{WEEKDAY}")
 _REFERS_BACK: Final = re.compile(r"\b(?:it|that|this|him|them|its)\b|[他她它]")
 _HE_OR_SHE: Final = re.compile(r"\b(?:he|she|they|him|her|his|them|it|he's|she's|they're)\b|[他她它佢]")
 # Whoever holds a role is told of the speaker as well: "My manager is Colm", "I report to Sunita".

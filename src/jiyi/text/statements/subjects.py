@@ -15,6 +15,7 @@ __all__ = [
     "SUBJECT_WORDS",
     "USER",
     "canonical",
+    "is_name",
     "is_person",
     "is_relation",
     "may_be_one",
@@ -239,12 +240,13 @@ _NAMED: Final = re.compile(
 
 _NAME_SUBJECT: Final = re.compile(
     r"^(?:(?:So|And|But|Well),? )?(?:[Oo]ld |[Pp]rofessor |[Dd]r\.? |[Mm]rs?\.? |[Mm]s\.? |[Oo]ur )?"
-    r"(?P<of>[A-Z][a-z]{2,})(?:'s\b|, (?:my|our) | \((?:my |our )?\w+\)| next door| (?:is|has|was|plays|got|gets"
-    r"|goes|went|lives|works|wants|said|says|told|can't|heads|does|moved|turned|turns|keeps|left|rang|called|texted|loves|hates"
-    r"|and I)\b)"
+    r"(?P<of>[A-Z][a-z]{2,})(?:'s\b|: (?:[Hh]e|[Ss]he|[Tt]hey)\b|, (?:my|our) | \((?:my |our )?\w+\)| next door"
+    r"| (?:is|has|was|plays|got|gets|goes|went|lives|works|wants|said|says|told|can't|heads|does|moved|turned|turns"
+    r"|keeps|left|rang|called|texted|loves|hates|and I)\b)"
 )
 # "Tom's mum Jean has dementia" is not about Tom.
 _OWNED: Final = re.compile(rf"'s (?:\w+ )?(?:{'|'.join(map(re.escape, _ENGLISH_WORDS))})\b(?: [A-Z][\w'-]+)?")
+_OWNED_BY_NAME: Final = re.compile(rf"'s (?:{'|'.join(map(re.escape, _ENGLISH_WORDS))})\b", re.IGNORECASE)
 _LEAD: Final = re.compile(r"^(?:So|And|But|Well),? ")
 _NO_NAMES: Final = frozenset(
     [
@@ -333,10 +335,21 @@ def relations_in(folded: str) -> set[str]:
 
 
 def named_subject(text: str) -> str:
-    """The name with which a clause begins, in lower case; empty when it begins otherwise."""
+    """The name with which a clause begins, in lower case; empty when it begins otherwise.
+
+    "Tom's mother isn't vegan" is about tom's mother, and not about Tom.
+    """
     match = _NAME_SUBJECT.search(text)
     name = match["of"].lower() if match is not None else ""
-    return "" if name in _NO_NAMES or name in _BY_WORD else name
+    if match is None or name in _NO_NAMES or name in _BY_WORD:
+        return ""
+    owned = _OWNED_BY_NAME.match(text, match.end("of"))
+    return name if owned is None else f"{name}{owned[0].lower()}"
+
+
+def is_name(word: str) -> bool:
+    """Whether a capitalized word may be a name: not a pronoun, a relation or a common word at a beginning."""
+    return word.lower() not in _NO_NAMES and word.lower() not in _BY_WORD
 
 
 def subject_of(folded: str) -> str:

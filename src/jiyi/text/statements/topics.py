@@ -14,9 +14,13 @@ from jiyi.text.statements.life_topics import LIFE_TOPICS
 from jiyi.text.statements.social_topics import SOCIAL_TOPICS
 from jiyi.text.statements.topic_table import Topic
 
-__all__ = ["TOPICS", "Topic", "topics_of"]
+__all__ = ["TOPICS", "WEAK_TOPICS", "Topic", "topics_of"]
 
 TOPICS: Final[tuple[Topic, ...]] = (*LIFE_TOPICS, *SOCIAL_TOPICS)
+WEAK_TOPICS: Final = frozenset(
+    {"family", "friends and colleagues", "plan", "travel", "like and dislike", "skill", "origin"}
+)
+"""Topics that two statements often share without being about the same thing."""
 
 
 def topics_of(folded: str) -> dict[str, int]:

@@ -67,6 +67,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "access.right.write": ("写入", "write"),
     "access.right.erase": ("彻底删除", "erase"),
     "access.right.admin": ("管理", "administer"),
+    "access.right.metrics": ("查看指标", "see the metrics"),
     "access.kind": ("用途", "For"),
     "access.kind.main": ("一个人或一个程序", "one person or program"),
     "access.ended": ("已失效的密钥", "Keys that have ended"),

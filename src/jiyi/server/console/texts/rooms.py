@@ -84,6 +84,8 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "exempt.identity": ("身份", "identity"),
     "exempt.safety": ("安全", "safety"),
     "exempt.instruction": ("长期要求", "standing instructions"),
+    "exempt.requested": ("请求记住", "asked to remember"),
+    "exempt.decision": ("决定", "decisions"),
     "exempt.pinned": ("已固定", "pinned"),
     "done.faded": ("已忘记淡去的记忆，可以撤销。", "What has faded is forgotten; it can be brought back."),
     "done.faded_none": ("没有需要忘记的。", "There was nothing to forget."),

@@ -32,6 +32,7 @@ from jiyi.text.dates.periods import (
 
 if TYPE_CHECKING:
     from jiyi.text.dates.chinese.reader import Reader
+    from jiyi.text.dates.periods import Kind
 
 _N = words.NUMBER
 _THROUGH: Final = r"\s?(?:-{1,2}|~|到|至)\s?"
@@ -78,6 +79,11 @@ _YEAR_EDGE: Final = re.compile(
 )
 _SEASON: Final = re.compile(r"([初早仲盛隆晚深暮]?)([春夏秋冬])([天季]?)")
 _ISO_WEEK: Final = re.compile(rf"第({_N})周")
+_YEAR_ENDS: Final = re.compile(
+    rf"(?:(最后|[前头])({words.COUNT})(天|个?(?:周|星期|礼拜)(?![一二三四五六日天末年岁])|个月)"
+    # 第一天上班 is no day of the calendar.
+    r"|第一天(?=$|[,，。？?!！;；、\s我你他她是]|发生|做了|的(?:时候|事)))"
+)
 # Without 日 or 号 these are days of the lunar calendar.
 _FESTIVALS: Final = frozenset({"二月二", "三月三", "七月七", "七月十五", "八月十五", "九月九"})
 _LUNAR_DAY: Final = (
@@ -314,7 +320,7 @@ def _quarter(reader: Reader, position: int, *, sure: bool) -> Point | None:
 
 
 def _year_part(reader: Reader, position: int, *, sure: bool) -> Point | None:
-    """上半年, 年初; after a year also 底 alone and 第3周."""
+    """上半年, 年初; after a year also 底 alone, 第3周 and 最后一周."""
     match = _HALF_YEAR.match(reader.text, position)
     if match:
         first = 1 if match[1] == "上" else 7
@@ -322,6 +328,9 @@ def _year_part(reader: Reader, position: int, *, sure: bool) -> Point | None:
     match = _ISO_WEEK.match(reader.text, position) if sure else None
     if match:
         return Point(When(Yearly(_iso_week, (words.number(match[1]),)), "week"), match.end())
+    match = _YEAR_ENDS.match(reader.text, position) if sure else None
+    if match:
+        return _end_of_year(match)
     match = _YEAR_EDGE.match(reader.text, position)
     loose = match is not None and (match.group()[0] != "年" or match[3] or reader.before(position).isdigit())
     if match is None or (not sure and (loose or reader.before(position) in {*words.NUMERALS} - {""})):
@@ -329,6 +338,21 @@ def _year_part(reader: Reader, position: int, *, sure: bool) -> Point | None:
     number = 2 if match[3] else 1 if match[1] == "初" else 3
     whole = When(Yearly(months, (1, 12)), "year")
     return Point(whole, position).of(whole.shaped(edge, number, kind="part"), match.end())
+
+
+def _end_of_year(match: re.Match[str]) -> Point | None:
+    """最后一周, 前三天, 最后两个月, 第一天: counted from the first or the last day of the year."""
+    count, unit = words.number(match[2]) if match[2] else 1, match[3] or "天"
+    if count is None or count < 1 or (unit == "个月" and count > 12):
+        return None
+    if unit == "个月":
+        first, last = (13 - count, 12) if match[1] == "最后" else (1, count)
+        return Point(When(Yearly(months, (first, last)), "month" if count == 1 else "days"), match.end())
+    one: Kind = "day" if unit == "天" else "week"
+    days = count if one == "day" else 7 * count
+    of_year = last_days if match[1] == "最后" else first_days
+    whole = When(Yearly(months, (1, 12)), "year")
+    return Point(whole, match.start()).of(whole.shaped(of_year, days, kind=one if count == 1 else "days"), match.end())
 
 
 def _iso_week(year: int, week: int | None) -> Days | None:
