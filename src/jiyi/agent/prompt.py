@@ -33,8 +33,8 @@ from jiyi.prompts.agent import INSTRUCTIONS, corrected, passages_block, said_in,
 from jiyi.text import detect_language, fold
 from jiyi.text.language import Language
 from jiyi.text.questions import asks_about_requests, asks_about_texts
-from jiyi.text.statements.fact_kinds import states_nothing
-from jiyi.text.statements.smalltalk import says_nothing
+from jiyi.text.statements.keeping.fact_kinds import states_nothing
+from jiyi.text.statements.keeping.smalltalk import says_nothing
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
 
 if TYPE_CHECKING:

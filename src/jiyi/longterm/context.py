@@ -17,7 +17,7 @@ from jiyi.ports import TokenCounter
 from jiyi.prompts.data import label, visible
 from jiyi.text import detect_language
 from jiyi.text.language import Language
-from jiyi.text.statements.subjects import relation_in
+from jiyi.text.statements.about.subjects import relation_in
 from jiyi.text.token_count import cut_to_tokens
 
 HEADING: Final = {"zh": "【长期记忆】", "en": "[Long-term memory]"}

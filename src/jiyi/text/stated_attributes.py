@@ -21,7 +21,7 @@ from jiyi.text.attribute_forms import ATTRIBUTES, may_ask_for
 from jiyi.text.normalize import fold
 from jiyi.text.questions import hands_over_text, question_share
 from jiyi.text.sentences import sentences
-from jiyi.text.statements.subjects import SUBJECT_WORDS, canonical, named_subject, relations_like
+from jiyi.text.statements.about.subjects import SUBJECT_WORDS, canonical, named_subject, relations_like
 from jiyi.text.substrings import SubstringSet
 
 __all__ = ["asked_attributes", "stated_attributes"]
