@@ -6,7 +6,7 @@ import pytest
 
 from jiyi.text.dates.chinese.words import HOLIDAY_NAMES
 from jiyi.text.dates.english.words import HOLIDAY_PHRASES
-from jiyi.text.statements.upcoming import is_upcoming, last_day_ahead
+from jiyi.text.statements.keeping.upcoming import is_upcoming, last_day_ahead
 
 _SAID = [datetime(2025, month, 18, 9, tzinfo=UTC) for month in range(1, 13)]
 _HOLIDAYS = [

@@ -9,7 +9,7 @@ from jiyi.model.chat import RULES, StoredMessage, Summary
 from jiyi.ports import TokenCounter
 from jiyi.text import detect_language
 from jiyi.text.extractive import summarize_conversation
-from jiyi.text.statements.cues import find_statements
+from jiyi.text.statements.keeping.cues import find_statements
 
 _SPEAKERS = ("user", "assistant")
 _NO_WORDS = {"zh": "（没有文字的消息）", "en": "(messages without words)"}

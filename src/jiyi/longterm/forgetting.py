@@ -15,9 +15,9 @@ from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
 from jiyi.ports import Amendment, Fading
-from jiyi.text.statements.fact_kinds import fact_kind
-from jiyi.text.statements.lasting import DECISION, states_decision
-from jiyi.text.statements.upcoming import is_upcoming
+from jiyi.text.statements.keeping.fact_kinds import fact_kind
+from jiyi.text.statements.keeping.lasting import DECISION, states_decision
+from jiyi.text.statements.keeping.upcoming import is_upcoming
 
 PAGE: Final = 1_000
 MAX_LISTED: Final = 1_000

@@ -37,10 +37,10 @@ from jiyi.ports import Amendment
 from jiyi.ports.longterm import MessagesDeletedError
 from jiyi.recall.request import Request
 from jiyi.text import fold
-from jiyi.text.statements.change_words import is_temporary
-from jiyi.text.statements.claims import only_asks
-from jiyi.text.statements.steering import is_steering
-from jiyi.text.statements.subject_phrases import about_different_things
+from jiyi.text.statements.about.subject_phrases import about_different_things
+from jiyi.text.statements.keeping.steering import is_steering
+from jiyi.text.statements.parts.claims import only_asks
+from jiyi.text.statements.replacing.change_words import is_temporary
 
 if TYPE_CHECKING:
     from jiyi.longterm.recently_recalled import RecentlyRecalled

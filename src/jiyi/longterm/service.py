@@ -23,7 +23,7 @@ from jiyi.model.job import REFLECTION_JOB, ROUND_JOB, Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
 from jiyi.ports.longterm import MessagesDeletedError
-from jiyi.text.statements.upcoming import is_upcoming
+from jiyi.text.statements.keeping.upcoming import is_upcoming
 
 _CANDIDATE_TAKER = "longterm"
 _DELETED = "forgotten"

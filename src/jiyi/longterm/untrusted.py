@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 from jiyi.model.storable import storable
-from jiyi.text.statements.forget_requests import without_forget_requests
-from jiyi.text.statements.off_record import without_off_record
-from jiyi.text.statements.pasted_output import without_pasted_output
-from jiyi.text.statements.steering import without_steering
+from jiyi.text.statements.keeping.forget_requests import without_forget_requests
+from jiyi.text.statements.keeping.off_record import without_off_record
+from jiyi.text.statements.keeping.steering import without_steering
+from jiyi.text.statements.parts.pasted_output import without_pasted_output
 
 MAX_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""

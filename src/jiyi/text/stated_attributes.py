@@ -22,7 +22,7 @@ from jiyi.text.normalize import fold
 from jiyi.text.patterns import grouped_by_boundary
 from jiyi.text.questions import hands_over_text, question_share
 from jiyi.text.sentences import sentences
-from jiyi.text.statements.subjects import SUBJECT_WORDS, canonical, named_subject, relations_like
+from jiyi.text.statements.about.subjects import SUBJECT_WORDS, canonical, named_subject, relations_like
 from jiyi.text.substrings import SubstringSet
 
 __all__ = ["asked_attributes", "stated_attributes"]

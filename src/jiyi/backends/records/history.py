@@ -18,7 +18,7 @@ from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, decode_message, encode_message, imported_from, time_of_message
 from jiyi.model.storable import storable
-from jiyi.text.statements.off_record import Spoken, asks_only_not_to_keep, keepable_texts
+from jiyi.text.statements.keeping.off_record import Spoken, asks_only_not_to_keep, keepable_texts
 
 _TRUST: Final = {"user": "user", "assistant": "agent"}
 
