@@ -58,7 +58,13 @@ def test_where_several_domains_would_do_the_order_of_the_guide_decides(
 @pytest.mark.parametrize(
     "said",
     [
-        *("今天食堂的菜有点咸", "他昨天跟我讲了个段子", "手滑发错了，不用管", "楼上装修吵得我头疼", "你不要再道歉了哈哈"),
+        *(
+            "今天食堂的菜有点咸",
+            "他昨天跟我讲了个段子",
+            "手滑发错了，不用管",
+            "楼上装修吵得我头疼",
+            "你不要再道歉了哈哈",
+        ),
         *("The canteen food was a bit salty today", "You can stop apologising haha", "Sent that by mistake, ignore it"),
     ],
 )

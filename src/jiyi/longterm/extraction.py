@@ -74,7 +74,7 @@ _TOLD = -0.6
 _STATED = -0.15
 _MIN_WITHOUT_TOPIC = 5
 # A claim beside others that is worth less by itself is a comment on them.
-_COMMENT = -0.85
+_COMMENT = -0.6
 # "Is this right? I goes to school.": the statement is what is asked about.
 _ASKS_OF_TEXT: Final = re.compile(
     r"^(?:so |ok |and )*(?:is|are|does|do|was|what does|what do|how does|how do you (?:say|spell))"
