@@ -71,6 +71,9 @@ def test_every_fact_stands_in_what_was_said(room: AgentMemory, messages: tuple[s
         ("I hate mushrooms and cook on gas", "I cook on gas"),
         ("我在铁路上班，喜欢钓鱼", "我喜欢钓鱼"),
         ("My aunt Petra is from Bergen, she's a baker", "My aunt Petra: she's a baker"),
+        ("We pay for Netflix and Spotify.", "We pay for Spotify."),
+        ("订了一台吹风机和一把人体工学椅", "订了一把人体工学椅"),
+        ("I don't use Slack, Teams", "Teams"),
     ],
 )
 def test_the_rest_of_a_fact_reads_alone(fact: str, left: str) -> None:

@@ -64,6 +64,11 @@ SAID: Final = 0.75
 """The same for a message that says plainly that something has changed."""
 _EASIER: Final = 0.2
 """So much less is enough where both are about the same attribute of the same subject."""
+_AMONG: Final = (0.0, 0.0, 0.1, 0.25)
+"""The same by how many facts may be meant, the last for all above: what stands out among three facts is the right one
+in five of six cases from 0.5 on, the only fact there is from 0.8 on."""
+_OF_PARTS: Final = 0.1
+"""The same for the only fact, where it has several parts: no more than one of them is at stake."""
 _NAMED: Final = 0.35
 """The same where a mistake is taken back, or the thing is named in plain words for a change."""
 _SAME_ATTRIBUTE: Final = 0.15
@@ -86,7 +91,7 @@ _UNSURE: Final = 0.3
 _NO_CHANGE: Final = 0.05
 _MAY_CHANGE: Final = 0.4
 """A message less likely to tell of a change is not linked with what it might contradict."""
-_GOES_ALONG: Final = {True: 0.3, False: 0.5}
+_GOES_ALONG: Final = {True: 0.2, False: 0.3}
 """From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
 _RECONSIDERS: Final = re.compile(r"\bon second thoughts?\b|\bchanged? my mind\b|想了想|改主意|改变主意")
 # "Dr Moss is my GP, has been for years": it says nothing without the part before.
@@ -152,7 +157,11 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     likely = model.replaces(new, texts, evidence, message_evidence(folded), matches)
     likely = [0.0 if bars else value for value, bars in zip(likely, barred, strict=True)]
     least_of = [least_for(new, text, found, match) for text, found, match in zip(texts, evidence, matches, strict=True)]
-    values = [value if value >= needed else min(value, _UNSURE) for value, needed in zip(likely, least_of, strict=True)]
+    among = _AMONG[min(barred.count(False), len(_AMONG) - 1)]
+    values = [
+        value if value >= (needed - among if needed <= CERTAIN else needed) else min(value, _UNSURE)
+        for value, needed in zip(likely, least_of, strict=True)
+    ]
     certain = [
         is_certain(new, text, found)
         or is_changed_attribute(new, text, found, match)
@@ -169,7 +178,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         for value, text in zip(values, texts, strict=True)
     ]
     least = SAID if _says_change(folded) else CERTAIN
-    enough = [least - _easier(folded, found, match) for found, match in zip(evidence, matches, strict=True)]
+    enough = [
+        least - max(_easier(folded, found, match), among, _OF_PARTS if len(pieces_of(text.text)) > 1 else 0.0)
+        for text, found, match in zip(texts, evidence, matches, strict=True)
+    ]
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
     for number, place in enumerate(ordered):
@@ -265,7 +277,8 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str | None:
     others = {place for place, apart in enumerate(other_things(said, pieces)) if apart}
     values = model.pieces(new, parts)
     gone = _replaced_piece(pieces, values, others)
-    rivals = [value for place, value in enumerate(values) if place not in others and place != gone]
+    describing = _describing(parts, gone)
+    rivals = [value for place, value in enumerate(values) if place not in {gone} | others | describing]
     if 1 / (1 + sum(math.exp(value - values[gone]) for value in rivals)) < _PIECE:
         return None
     along = model.along(new, parts, gone)
@@ -277,6 +290,16 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str | None:
     if (not ending or changes(new.folded)) and says_more(said, pieces[gone]):
         return None
     return without_pieces(pieces, going)
+
+
+def _describing(parts: Sequence[Compared], gone: int) -> set[int]:
+    """The places of the parts after one that only say how often, how long or how much of it."""
+    found: set[int] = set()
+    for place in range(gone + 1, len(parts)):
+        if not only_describes(parts[place], parts[gone]):
+            break
+        found.add(place)
+    return found
 
 
 def _replaced_piece(pieces: Sequence[str], values: Sequence[float], others: AbstractSet[int]) -> int:
