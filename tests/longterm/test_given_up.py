@@ -67,3 +67,18 @@ def test_what_is_not_over_stays(room: AgentMemory, known: str, message: str) -> 
 def test_of_two_cars_none_ends_when_it_is_not_told_which(room: AgentMemory) -> None:
     known = say(room, "I drive a Golf.", "We have a camper van, our second car.")
     assert set(known) <= set(say(room, "We sold the car."))
+
+
+@pytest.mark.parametrize(
+    ("known", "message", "whole"),
+    [
+        (
+            "I subscribe to Netflix, Spotify and Audible.",
+            "We cancelled Netflix.",
+            "I subscribe to Spotify and Audible.",
+        ),
+        ("我买了一台吹风机和一把人体工学椅。", "吹风机退了。", "我买了一把人体工学椅"),
+    ],
+)
+def test_what_is_left_of_a_list_keeps_its_verb(room: AgentMemory, known: str, message: str, whole: str) -> None:
+    assert any(whole.rstrip(".。") in fact for fact in say(room, known, message))

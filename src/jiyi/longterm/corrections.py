@@ -51,6 +51,7 @@ from jiyi.text.statements.replacing.change_words import (
     without_unchanged,
 )
 from jiyi.text.statements.replacing.ended_objects import without_given_up
+from jiyi.text.statements.replacing.kept_the_same import keeps_some_of
 
 if TYPE_CHECKING:
     from jiyi.longterm.replacement import ReplacementModel
@@ -69,6 +70,8 @@ _AMONG: Final = (0.0, 0.0, 0.1, 0.25)
 in five of six cases from 0.5 on, the only fact there is from 0.8 on."""
 _OF_PARTS: Final = 0.1
 """The same for the only fact, where it has several parts: no more than one of them is at stake."""
+_TELLS_CHANGE: Final = 0.6
+"""Both only for a message that is this likely to tell of a change."""
 _NAMED: Final = 0.35
 """The same where a mistake is taken back, or the thing is named in plain words for a change."""
 _SAME_ATTRIBUTE: Final = 0.15
@@ -134,7 +137,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         ends_all = [(olds[place], left_of_ended(message, olds[place].entry.content)) for place in over]
         return [Finding(old, REPLACES, 1.0, left, reason) for old, left in ends_all]
     # What it says has not changed tells nothing of what has.
-    message = without_unchanged(message)
+    whole, message = message, without_unchanged(message)
     if gone := given_up(message, [old.entry for old in olds]):
         over_now = [
             Finding(olds[place], REPLACES, 1.0, left, "it is over")
@@ -157,7 +160,8 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     likely = model.replaces(new, texts, evidence, message_evidence(folded), matches)
     likely = [0.0 if bars else value for value, bars in zip(likely, barred, strict=True)]
     least_of = [least_for(new, text, found, match) for text, found, match in zip(texts, evidence, matches, strict=True)]
-    among = _AMONG[min(barred.count(False), len(_AMONG) - 1)]
+    among = _AMONG[min(barred.count(False), len(_AMONG) - 1)] if change >= _TELLS_CHANGE else 0.0
+    of_parts = _OF_PARTS if change >= _TELLS_CHANGE else 0.0
     values = [
         value if value >= (needed - among if needed <= CERTAIN else needed) else min(value, _UNSURE)
         for value, needed in zip(likely, least_of, strict=True)
@@ -179,7 +183,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     ]
     least = SAID if _says_change(folded) else CERTAIN
     enough = [
-        least - max(_easier(folded, found, match), among, _OF_PARTS if len(pieces_of(text.text)) > 1 else 0.0)
+        least - max(_easier(folded, found, match), among, of_parts if len(pieces_of(text.text)) > 1 else 0.0)
         for text, found, match in zip(texts, evidence, matches, strict=True)
     ]
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
@@ -187,7 +191,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     for number, place in enumerate(ordered):
         value, old = values[place], olds[place]
         if value >= (_BEYOND_DOUBT if number else enough[place]):
-            residue = _residue(new, old, model)
+            residue = _residue(new, old, model, whole)
             if residue is None:
                 findings.append(Finding(old, CONFLICTS, value, reason="a part of it has changed"))
             else:
@@ -253,15 +257,17 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     evidence, matches = evidence_of(new, [old], [other]), model.attributes(new, [other])
     (value,) = model.replaces(new, [other], evidence, message_evidence(folded), matches)
     if value >= _PROPOSED:
-        residue = _residue(new, old, model)
+        residue = _residue(new, old, model, message)
         if residue is None:
             return Finding(old, CONFLICTS, value, reason="proposed, and a part of it has changed")
         return Finding(old, REPLACES, value, residue, "proposed, and subject and attribute agree")
     return Finding(old, CONFLICTS, value, reason="proposed, but subject and attribute are not certain")
 
 
-def _residue(new: Compared, old: Known, model: ReplacementModel) -> str | None:
+def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str) -> str | None:
     """What the older fact says besides the part that is replaced: whole clauses of it, with its subject.
+
+    `whole` is the message with what it says has not changed.
 
     `None` where it says more, and no border of a clause separates that from the replaced part: nothing is put together
     anew, and nothing of it is lost.
@@ -269,7 +275,7 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str | None:
     pieces = pieces_of(old.entry.content)
     said = new.text
     if len(pieces) < 2:
-        return None if says_more(said, old.entry.content) else ""
+        return None if says_more(said, old.entry.content) or keeps_some_of(whole, old.entry.content) else ""
     message, bare = anonymous(without_unchanged(said), pieces)
     parts = model.read(bare)
     new = model.read_message(message)
@@ -287,7 +293,7 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str | None:
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
     ):
         going.add(gone + 1)
-    if (not ending or changes(new.folded)) and says_more(said, pieces[gone]):
+    if (not ending or changes(new.folded)) and (says_more(said, pieces[gone]) or keeps_some_of(whole, pieces[gone])):
         return None
     return without_pieces(pieces, going)
 

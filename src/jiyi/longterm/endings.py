@@ -64,7 +64,7 @@ _DESCRIBES: Final = re.compile(
 _COORDINATES: Final = re.compile(r"(?:、|\band|&|\+|\bplus|和|还有|以及)\s*$")
 _ONE_OF_LIST: Final = re.compile(
     r"(?:an?|the|my|our|some|two|three) (?!(?:week|month|year|day|hour|lot|bit)s?\b)[a-z]"
-    r"|[A-Z][\w'&]*(?: [A-Z][\w'&]*)*$|[a-z]+ing (?:for|at|in|on|to|with|a|the) "
+    r"|[A-Z][\w'&]*(?: [A-Z][\w'&]*)*(?: and| or| &)?$|[a-z]+ing (?:for|at|in|on|to|with|a|the) "
     r"|[一两三][把台只条个张辆件套](?![月年半小])|(?:也|还|另外|平时|同时)[\u3400-\u9fff]{2}"
 )
 _TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
