@@ -71,7 +71,8 @@ in five of six cases from 0.5 on, the only fact there is from 0.8 on."""
 _OF_PARTS: Final = 0.1
 """The same for the only fact, where it has several parts: no more than one of them is at stake."""
 _TELLS_CHANGE: Final = 0.6
-"""Both only for a message that is this likely to tell of a change."""
+"""Both only for a message that is this likely to tell of a change, and says what: 输了，哎 does not."""
+_TELLING_CHARACTERS: Final = 3
 _NAMED: Final = 0.35
 """The same where a mistake is taken back, or the thing is named in plain words for a change."""
 _SAME_ATTRIBUTE: Final = 0.15
@@ -160,8 +161,9 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     likely = model.replaces(new, texts, evidence, message_evidence(folded), matches)
     likely = [0.0 if bars else value for value, bars in zip(likely, barred, strict=True)]
     least_of = [least_for(new, text, found, match) for text, found, match in zip(texts, evidence, matches, strict=True)]
-    among = _AMONG[min(barred.count(False), len(_AMONG) - 1)] if change >= _TELLS_CHANGE else 0.0
-    of_parts = _OF_PARTS if change >= _TELLS_CHANGE else 0.0
+    tells = change >= _TELLS_CHANGE and sum(map(len, new.gist.terms)) >= _TELLING_CHARACTERS
+    among = _AMONG[min(barred.count(False), len(_AMONG) - 1)] if tells else 0.0
+    of_parts = _OF_PARTS if tells else 0.0
     values = [
         value if value >= (needed - among if needed <= CERTAIN else needed) else min(value, _UNSURE)
         for value, needed in zip(likely, least_of, strict=True)
