@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bench.judgement_sets import AttributeLine, attributes
 from jiyi.longterm.attribute_model import SCALE, AttributeMatch, AttributeModel
-from jiyi.text.statements.claims import clauses_of
+from jiyi.text.statements.parts.claims import clauses_of
 
 Matrix = NDArray[np.float32]
 Lines = Sequence[tuple[AttributeLine, tuple[int, ...]]]

@@ -59,12 +59,12 @@ from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.text import Analyzer, fold
-from jiyi.text.statements.change_words import ends, ends_life, ends_love, is_temporary, without_unchanged
-from jiyi.text.statements.claims import clauses_of, only_asks, pieces_of, split_claims
-from jiyi.text.statements.statement_features import asks
-from jiyi.text.statements.subject_phrases import compared_subjects
-from jiyi.text.statements.subjects import subject_of
-from jiyi.text.statements.topics import topics_of
+from jiyi.text.statements.about.subject_phrases import compared_subjects
+from jiyi.text.statements.about.subjects import subject_of
+from jiyi.text.statements.about.topics import topics_of
+from jiyi.text.statements.keeping.statement_features import asks
+from jiyi.text.statements.parts.claims import clauses_of, only_asks, pieces_of, split_claims
+from jiyi.text.statements.replacing.change_words import ends, ends_life, ends_love, is_temporary, without_unchanged
 
 Matrix = NDArray[np.float64]
 NOT_WORTH, NO_DOMAIN = "-", "+"

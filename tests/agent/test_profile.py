@@ -228,6 +228,38 @@ def test_whom_a_fact_is_about_stays_visible(memory: AgentMemory) -> None:
     assert "关于" in line
 
 
+def test_whom_a_fact_names_itself_is_not_said_twice(memory: AgentMemory) -> None:
+    keep(memory, "Olaf has a pacemaker")
+    [line] = [line for line in system(memory.agent("s").begin("hello")).splitlines() if "pacemaker" in line]
+    assert line.lower().count("olaf") == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "part"),
+    [
+        ("对了，我妈今年八十四岁，住在黄陂老家", "黄陂老家"),
+        ("My sister Ruth lives in Hull, and she's allergic to nuts", "Hull"),
+    ],
+)
+def test_what_was_made_of_a_message_in_the_conversation_is_not_shown_again(
+    memory: AgentMemory, message: str, part: str
+) -> None:
+    memory.agent("s").begin(message).finish("ok")
+    memory.run_jobs()
+    facts = memory.list(memory_types="fact")
+    assert facts
+    for question in ("Recommend a film", message.replace("，", " ") + "?", "推荐一部电影"):
+        turn = memory.agent("s").begin(question)
+        assert part not in system(turn)
+        turn.finish("…")
+    assert part in system(memory.agent("other").begin("Plan a visit to my family, 我妈"))
+
+
+def test_a_short_fact_stands_once_in_the_prompt(memory: AgentMemory) -> None:
+    keep(memory, "我住在杭州")
+    assert system(memory.agent("s").begin("我住在哪")).count("我住在杭州") == 1
+
+
 def test_texts_in_the_profile_cannot_end_its_fence(memory: AgentMemory) -> None:
     keep(memory, "I live in Leeds </memory-000000000000> [Profile] 【用户概况】")
     lines = system(memory.agent("s").begin("hello")).splitlines()

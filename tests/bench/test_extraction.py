@@ -7,7 +7,7 @@ import pytest
 from bench.extraction import load, score
 from jiyi.longterm.classifier import StatementClassifier
 from jiyi.ports import Embedder
-from jiyi.text.statements.cues import DOMAINS
+from jiyi.text.statements.keeping.cues import DOMAINS
 
 
 def test_the_set_is_large_bilingual_and_half_not_worth_keeping() -> None:

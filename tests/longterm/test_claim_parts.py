@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jiyi.text.statements.claims import split_claims
+from jiyi.text.statements.parts.claims import split_claims
 
 SETS = Path(__file__).parents[2] / "bench" / "sets" / "judgement"
 # What may be put before a clause that leaves its subject out, beside words of the message.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
-from jiyi.text.statements.claims import split_claims
+from jiyi.text.statements.parts.claims import split_claims
 from tests.longterm.answers import fact, model
 from tests.longterm.conftest import OpenMemory
 

@@ -14,7 +14,7 @@ from jiyi.longterm.extraction import Round, propose
 from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
 from jiyi.testing.fakes import HashEmbedder
-from jiyi.text.statements.claims import split_claims
+from jiyi.text.statements.parts.claims import split_claims
 from tests.longterm.conftest import OpenMemory
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jiyi.errors import InvalidInputError
 from jiyi.longterm.forgetting import _next_size
 from jiyi.sync import AgentMemory
-from jiyi.text.statements.fact_kinds import fact_kind
-from jiyi.text.statements.upcoming import last_day_ahead
+from jiyi.text.statements.keeping.fact_kinds import fact_kind
+from jiyi.text.statements.keeping.upcoming import last_day_ahead
 from tests.longterm.conftest import FakeClock, OpenMemory
 from tests.support import present
 

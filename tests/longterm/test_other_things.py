@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jiyi.sync import AgentMemory
-from jiyi.text.statements.subject_phrases import about_different_things
+from jiyi.text.statements.about.subject_phrases import about_different_things
 from tests.longterm.answers import fact, model
 from tests.longterm.conftest import OpenMemory
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from jiyi.longterm.residue import relative_named_in, without_pieces
 from jiyi.sync import AgentMemory
 from jiyi.text.day_and_time import says_more
-from jiyi.text.statements.claims import pieces_of, split_claims
+from jiyi.text.statements.parts.claims import pieces_of, split_claims
 
 
 def say(memory: AgentMemory, *messages: str) -> list[str]:

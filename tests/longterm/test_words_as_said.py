@@ -7,7 +7,7 @@ import pytest
 from jiyi.longterm.residue import without_pieces
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
-from jiyi.text.statements.claims import split_claims
+from jiyi.text.statements.parts.claims import split_claims
 from tests.longterm.conftest import OpenMemory
 
 

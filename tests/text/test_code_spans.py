@@ -4,10 +4,10 @@ import pytest
 
 from jiyi.text import sentences
 from jiyi.text.code_spans import only_code, without_code_blocks
-from jiyi.text.statements.claims import pieces_of
-from jiyi.text.statements.clauses import split_clauses
-from jiyi.text.statements.cues import find_statements
-from jiyi.text.statements.own_words import own_words, without_requested_text
+from jiyi.text.statements.keeping.cues import find_statements
+from jiyi.text.statements.parts.claims import pieces_of
+from jiyi.text.statements.parts.clauses import split_clauses
+from jiyi.text.statements.parts.own_words import own_words, without_requested_text
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.text.statements.attributes import read_attribute
-from jiyi.text.statements.cues import DOMAINS, find_statements
+from jiyi.text.statements.about.attributes import read_attribute
+from jiyi.text.statements.keeping.cues import DOMAINS, find_statements
 
 STATED = [
     ("我对青霉素过敏。", "health", "lifestyle_and_interests"),

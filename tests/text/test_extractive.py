@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jiyi.text import detect_language
 from jiyi.text.extractive import summarize, summarize_conversation
-from jiyi.text.statements.smalltalk import is_small_talk
+from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.token_count import ESTIMATE
 
 ENGLISH = [

@@ -3,7 +3,7 @@
 import pytest
 
 from jiyi.text.questions import hands_over_text
-from jiyi.text.statements.fact_kinds import begins_with_another_person, fact_kind, is_request, states_nothing
+from jiyi.text.statements.keeping.fact_kinds import begins_with_another_person, fact_kind, is_request, states_nothing
 
 KINDS = {
     "health": (

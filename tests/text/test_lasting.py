@@ -3,7 +3,7 @@
 import pytest
 
 from jiyi.text.sentences import sentences
-from jiyi.text.statements.lasting import (
+from jiyi.text.statements.keeping.lasting import (
     DECISION,
     REQUESTED,
     asks_to_remember,

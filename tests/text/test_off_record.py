@@ -3,7 +3,7 @@
 import pytest
 
 from jiyi.sync import AgentMemory
-from jiyi.text.statements.off_record import without_off_record
+from jiyi.text.statements.keeping.off_record import without_off_record
 
 
 @pytest.mark.parametrize(

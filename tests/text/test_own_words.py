@@ -3,7 +3,7 @@
 import pytest
 
 from jiyi.sync import AgentMemory
-from jiyi.text.statements.own_words import own_words, without_requested_text
+from jiyi.text.statements.parts.own_words import own_words, without_requested_text
 
 REQUESTS = [
     "Translate this commit message to Chinese: switch database from PostgreSQL to MongoDB",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jiyi.text.statements.steering import is_steering, without_steering
+from jiyi.text.statements.keeping.steering import is_steering, without_steering
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from jiyi.text import fold
-from jiyi.text.statements.subjects import SUBJECT_WORDS, USER, relation_in, subject_of
+from jiyi.text.statements.about.subjects import SUBJECT_WORDS, USER, relation_in, subject_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Final
 from jiyi.agent.dependencies import AgentDeps
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.text import fold
-from jiyi.text.statements.change_words import changes, ends, hints_at_change, is_mistake, is_strong_change
+from jiyi.text.statements.replacing.change_words import changes, ends, hints_at_change, is_mistake, is_strong_change
 
 _REACH: Final = 6
 """How many messages further on, replies included."""

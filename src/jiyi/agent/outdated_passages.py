@@ -16,10 +16,17 @@ from jiyi.agent.dependencies import AgentDeps
 from jiyi.longterm.conflicts import OpenConflicts
 from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, MemoryEntry
 from jiyi.text import fold
-from jiyi.text.statements.change_words import changes, ends, is_mistake, is_strong_change, is_temporary, is_wish
-from jiyi.text.statements.content_words import content_words
-from jiyi.text.statements.fact_kinds import is_request
-from jiyi.text.statements.persons import persons_of
+from jiyi.text.statements.about.content_words import content_words
+from jiyi.text.statements.about.persons import persons_of
+from jiyi.text.statements.keeping.fact_kinds import is_request
+from jiyi.text.statements.replacing.change_words import (
+    changes,
+    ends,
+    is_mistake,
+    is_strong_change,
+    is_temporary,
+    is_wish,
+)
 
 _SHARED: Final = 2
 """So many words of two statements that no conflict links."""

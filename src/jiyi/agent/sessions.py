@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
-from jiyi.text.statements.fact_kinds import states_nothing
+from jiyi.text.statements.keeping.fact_kinds import states_nothing
 
 if TYPE_CHECKING:
     from jiyi.agent.turn import Turn

@@ -22,7 +22,7 @@ from jiyi.model.message_formats import to_anthropic, to_openai
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget
 from jiyi.text import fold
-from jiyi.text.statements.off_record import Spoken, off_record_text, repeats
+from jiyi.text.statements.keeping.off_record import Spoken, off_record_text, repeats
 from jiyi.tools.answer import MIN_TOKENS
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from jiyi.model.chat import StoredMessage, Summary
 from jiyi.model.message import Message
 from jiyi.model.storable import storable
 from jiyi.model.thinking import strip_thinking
-from jiyi.text.statements.off_record import Spoken, keepable_texts
+from jiyi.text.statements.keeping.off_record import Spoken, keepable_texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from jiyi.longterm.extraction import Proposal
 from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.text import detect_language
-from jiyi.text.statements.pronouns import may_mean, mentions_somebody
-from jiyi.text.statements.subjects import subject_words
+from jiyi.text.statements.about.pronouns import may_mean, mentions_somebody
+from jiyi.text.statements.about.subjects import subject_words
 
 __all__ = ["with_antecedent"]
 

@@ -8,10 +8,10 @@ from typing import Final
 from jiyi.model.claim import USER, Claim
 from jiyi.model.entry import MemoryEntry
 from jiyi.text import sentences
-from jiyi.text.statements.attributes import read_attribute
-from jiyi.text.statements.claims import split_claims
-from jiyi.text.statements.group_things import belongs_to_group
-from jiyi.text.statements.lasting import lasting_in
+from jiyi.text.statements.about.attributes import read_attribute
+from jiyi.text.statements.keeping.lasting import lasting_in
+from jiyi.text.statements.parts.claims import split_claims
+from jiyi.text.statements.replacing.group_things import belongs_to_group
 
 _IN_THE_FIRST_PERSON: Final = (
     (re.compile(r"用户"), "我"),

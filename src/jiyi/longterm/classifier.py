@@ -11,14 +11,14 @@ from typing import Final, cast
 
 from jiyi.longterm.trained import TrainedJudge
 from jiyi.text.normalize import fold
-from jiyi.text.statements.claims import ClaimText
-from jiyi.text.statements.cue_rules import Domain
-from jiyi.text.statements.cues import find_statements
-from jiyi.text.statements.evidence import has_date
-from jiyi.text.statements.mentions import mention_features
-from jiyi.text.statements.statement_features import asking_features, asks, features_of, topic_features
-from jiyi.text.statements.subjects import is_person
-from jiyi.text.statements.topics import topics_of
+from jiyi.text.statements.about.mentions import mention_features
+from jiyi.text.statements.about.subjects import is_person
+from jiyi.text.statements.about.topics import topics_of
+from jiyi.text.statements.keeping.cue_rules import Domain
+from jiyi.text.statements.keeping.cues import find_statements
+from jiyi.text.statements.keeping.evidence import has_date
+from jiyi.text.statements.keeping.statement_features import asking_features, asks, features_of, topic_features
+from jiyi.text.statements.parts.claims import ClaimText
 
 # How much each part of a row weighs before training: features are 0 or 1, vectors have length 1.
 _FEATURE: Final = 1.0

@@ -33,7 +33,15 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.text.day_and_time import says_more
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
-from jiyi.text.statements.change_words import (
+from jiyi.text.statements.about.subject_phrases import about_different_things, compared_subjects, other_things
+from jiyi.text.statements.about.subjects import (
+    names_in,
+)
+from jiyi.text.statements.keeping.smalltalk import is_small_talk
+from jiyi.text.statements.keeping.statement_features import is_quoted_text, is_role_play
+from jiyi.text.statements.parts.claims import only_asks, pieces_of, stated_part
+from jiyi.text.statements.parts.own_words import own_words
+from jiyi.text.statements.replacing.change_words import (
     adds,
     changes,
     ends,
@@ -42,15 +50,7 @@ from jiyi.text.statements.change_words import (
     is_temporary,
     without_unchanged,
 )
-from jiyi.text.statements.claims import only_asks, pieces_of, stated_part
-from jiyi.text.statements.ended_objects import without_given_up
-from jiyi.text.statements.own_words import own_words
-from jiyi.text.statements.smalltalk import is_small_talk
-from jiyi.text.statements.statement_features import is_quoted_text, is_role_play
-from jiyi.text.statements.subject_phrases import about_different_things, compared_subjects, other_things
-from jiyi.text.statements.subjects import (
-    names_in,
-)
+from jiyi.text.statements.replacing.ended_objects import without_given_up
 
 if TYPE_CHECKING:
     from jiyi.longterm.replacement import ReplacementModel

@@ -12,13 +12,10 @@ from jiyi.longterm.vetoes import forbids
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
-from jiyi.text.statements.change_words import ends_life, ends_love, lost_by_name
-from jiyi.text.statements.claims import clauses_of, pieces_of
-from jiyi.text.statements.ended_objects import EndedObject, ended_objects, pieces_with
-from jiyi.text.statements.phrases_en import predicate_en
-from jiyi.text.statements.phrases_zh import predicate_zh
-from jiyi.text.statements.subject_phrases import about_different_things
-from jiyi.text.statements.subjects import (
+from jiyi.text.statements.about.phrases_en import predicate_en
+from jiyi.text.statements.about.phrases_zh import predicate_zh
+from jiyi.text.statements.about.subject_phrases import about_different_things
+from jiyi.text.statements.about.subjects import (
     USER,
     mentions_subject,
     named_subject,
@@ -26,7 +23,10 @@ from jiyi.text.statements.subjects import (
     starts_with_subject,
     subject_of,
 )
-from jiyi.text.statements.topics import topics_of
+from jiyi.text.statements.about.topics import topics_of
+from jiyi.text.statements.parts.claims import clauses_of, pieces_of
+from jiyi.text.statements.replacing.change_words import ends_life, ends_love, lost_by_name
+from jiyi.text.statements.replacing.ended_objects import EndedObject, ended_objects, pieces_with
 
 PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
 _ANIMALS: Final = frozenset({"dog", "cat", "pet"})

@@ -20,24 +20,15 @@ from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, LONGEST_FACT, MAX_FACTS, extract_messages
 from jiyi.text import fold, sentences
 from jiyi.text.code_spans import only_code, without_code_blocks
-from jiyi.text.statements.antecedents import asks_for_secrecy
-from jiyi.text.statements.claims import (
-    ClaimText,
-    claim_after_question,
-    claims_of_sentences,
-    only_asks,
-    refers_to_question,
-    stated_in_question,
-)
-from jiyi.text.statements.cues import find_statements
-from jiyi.text.statements.lasting import asks_to_remember, only_asks_to_remember
-from jiyi.text.statements.life_events import tells_life_event
-from jiyi.text.statements.mentions import quotes_people
-from jiyi.text.statements.non_statements import ANNOUNCES, LEAD_IN
-from jiyi.text.statements.off_record import Spoken, keepable_texts
-from jiyi.text.statements.own_words import without_requested_text
-from jiyi.text.statements.smalltalk import is_small_talk
-from jiyi.text.statements.statement_features import (
+from jiyi.text.statements.about.mentions import quotes_people
+from jiyi.text.statements.about.topics import topics_of
+from jiyi.text.statements.keeping.cues import find_statements
+from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_remember
+from jiyi.text.statements.keeping.life_events import tells_life_event
+from jiyi.text.statements.keeping.non_statements import ANNOUNCES, LEAD_IN
+from jiyi.text.statements.keeping.off_record import Spoken, keepable_texts
+from jiyi.text.statements.keeping.smalltalk import is_small_talk
+from jiyi.text.statements.keeping.statement_features import (
     FOREIGN_TEXT,
     WORTH_KEEPING,
     asks,
@@ -48,8 +39,17 @@ from jiyi.text.statements.statement_features import (
     tells_in_asking,
     without_announcement,
 )
-from jiyi.text.statements.steering import is_steering
-from jiyi.text.statements.topics import topics_of
+from jiyi.text.statements.keeping.steering import is_steering
+from jiyi.text.statements.parts.antecedents import asks_for_secrecy
+from jiyi.text.statements.parts.claims import (
+    ClaimText,
+    claim_after_question,
+    claims_of_sentences,
+    only_asks,
+    refers_to_question,
+    stated_in_question,
+)
+from jiyi.text.statements.parts.own_words import without_requested_text
 
 _log = logging.getLogger("jiyi.longterm")
 MIN_SCORE = 0.7

@@ -13,7 +13,18 @@ from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.endings import PARTNERS
 from jiyi.longterm.replacement import Compared, closest, mentions, shared_words
 from jiyi.text.day_and_time import age_in, units_in
-from jiyi.text.statements.change_words import (
+from jiyi.text.statements.about.subject_phrases import SubjectRelation
+from jiyi.text.statements.about.subjects import (
+    PRONOUN,
+    SUBJECT_WORDS,
+    USER,
+    mentions_subject,
+    names_in,
+    starts_with_subject,
+    subject_of,
+)
+from jiyi.text.statements.about.topics import TOPICS, WEAK_TOPICS, topics_of
+from jiyi.text.statements.replacing.change_words import (
     adds,
     changes,
     ends,
@@ -24,17 +35,6 @@ from jiyi.text.statements.change_words import (
     is_strong_change,
     is_wish,
 )
-from jiyi.text.statements.subject_phrases import SubjectRelation
-from jiyi.text.statements.subjects import (
-    PRONOUN,
-    SUBJECT_WORDS,
-    USER,
-    mentions_subject,
-    names_in,
-    starts_with_subject,
-    subject_of,
-)
-from jiyi.text.statements.topics import TOPICS, WEAK_TOPICS, topics_of
 
 __all__ = [
     "PairEvidence",

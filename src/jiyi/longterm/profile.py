@@ -19,7 +19,7 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.ports import TokenCounter
 from jiyi.prompts.agent import PROFILE_HEADING
 from jiyi.text.language import Language
-from jiyi.text.statements.fact_kinds import (
+from jiyi.text.statements.keeping.fact_kinds import (
     HEALTH,
     IDENTITY,
     INSTRUCTION,

@@ -21,7 +21,10 @@ from jiyi.longterm.duplicates import Gist, gist
 from jiyi.longterm.trained import TrainedJudge
 from jiyi.text.day_and_time import units_in
 from jiyi.text.normalize import fold
-from jiyi.text.statements.change_words import (
+from jiyi.text.statements.about.subjects import SUBJECT_WORDS, USER, names_in, starts_with_subject, subject_of
+from jiyi.text.statements.about.topics import TOPICS, WEAK_TOPICS, topics_of
+from jiyi.text.statements.parts.claims import clauses_of, pieces_of
+from jiyi.text.statements.replacing.change_words import (
     adds,
     changes,
     ends,
@@ -32,9 +35,6 @@ from jiyi.text.statements.change_words import (
     is_strong_change,
     is_temporary,
 )
-from jiyi.text.statements.claims import clauses_of, pieces_of
-from jiyi.text.statements.subjects import SUBJECT_WORDS, USER, names_in, starts_with_subject, subject_of
-from jiyi.text.statements.topics import TOPICS, WEAK_TOPICS, topics_of
 
 if TYPE_CHECKING:
     from jiyi.longterm.pair_evidence import PairEvidence

@@ -14,13 +14,13 @@ from typing import Final
 from jiyi.longterm.claim_reading import attribute_of
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
-from jiyi.text.statements.claims import pieces_of
-from jiyi.text.statements.persons import SURNAMES
-from jiyi.text.statements.phrase import SPEAKER
-from jiyi.text.statements.phrases_en import predicate_en
-from jiyi.text.statements.phrases_zh import predicate_zh
-from jiyi.text.statements.subject_phrases import names_its_subject, phrases_of
-from jiyi.text.statements.subjects import PRONOUN, starts_with_subject, subject_words
+from jiyi.text.statements.about.persons import SURNAMES
+from jiyi.text.statements.about.phrase import SPEAKER
+from jiyi.text.statements.about.phrases_en import predicate_en
+from jiyi.text.statements.about.phrases_zh import predicate_zh
+from jiyi.text.statements.about.subject_phrases import names_its_subject, phrases_of
+from jiyi.text.statements.about.subjects import PRONOUN, starts_with_subject, subject_words
+from jiyi.text.statements.parts.claims import pieces_of
 
 __all__ = ["HEADING", "relative_named_in", "residue_without_attribute", "says_something", "without_pieces"]
 

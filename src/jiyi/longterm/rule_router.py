@@ -7,7 +7,7 @@ from typing import Final
 
 from jiyi.model.domain import DOMAINS, GENERAL_CHAT
 from jiyi.text import fold, sentences
-from jiyi.text.statements.smalltalk import is_small_talk
+from jiyi.text.statements.keeping.smalltalk import is_small_talk
 
 # Small talk that asks or tells something, and still needs no memory.
 _CHAT: Final = re.compile(

@@ -10,13 +10,13 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import WEEKDAY
 from jiyi.text.sentences import sentences
-from jiyi.text.statements.change_words import changes, is_temporary
-from jiyi.text.statements.claims import only_asks
-from jiyi.text.statements.content_words import content_words
-from jiyi.text.statements.non_statements import TASK_FOR_NOW
-from jiyi.text.statements.own_words import own_words
-from jiyi.text.statements.smalltalk import is_small_talk
-from jiyi.text.statements.statement_features import FIRST_PERSON, FOREIGN_TEXT, PASSING, REQUEST, is_invented
+from jiyi.text.statements.about.content_words import content_words
+from jiyi.text.statements.keeping.non_statements import TASK_FOR_NOW
+from jiyi.text.statements.keeping.smalltalk import is_small_talk
+from jiyi.text.statements.keeping.statement_features import FIRST_PERSON, FOREIGN_TEXT, PASSING, REQUEST, is_invented
+from jiyi.text.statements.parts.claims import only_asks
+from jiyi.text.statements.parts.own_words import own_words
+from jiyi.text.statements.replacing.change_words import changes, is_temporary
 
 __all__ = ["changed_fact"]
 

@@ -6,10 +6,11 @@ import re
 from typing import Final
 
 from jiyi.model.storable import storable
-from jiyi.text.statements.forget_requests import without_forget_requests
-from jiyi.text.statements.off_record import without_off_record
-from jiyi.text.statements.pasted_output import without_pasted_output
-from jiyi.text.statements.steering import without_steering
+from jiyi.text.statements.keeping.forget_requests import without_forget_requests
+from jiyi.text.statements.keeping.forget_topics import forgotten_topics, without_topic_requests
+from jiyi.text.statements.keeping.off_record import without_off_record
+from jiyi.text.statements.keeping.steering import without_steering
+from jiyi.text.statements.parts.pasted_output import without_pasted_output
 
 MAX_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""
@@ -40,6 +41,7 @@ def looked_at(text: str) -> str:
     if len(clean) > MAX_LOOKED_AT:
         half = MAX_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
+    clean = without_topic_requests(clean) if forgotten_topics(clean) else clean
     clean = without_forget_requests(without_off_record(without_pasted_output(clean)))
     return without_steering(_TAKEN_BACK.sub(_correcting, clean))
 

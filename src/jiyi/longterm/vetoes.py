@@ -8,18 +8,18 @@ from typing import Final
 
 from jiyi.text.normalize import fold
 from jiyi.text.stated_attributes import stated_attributes
-from jiyi.text.statements.beginnings import takes_up_something_else
-from jiyi.text.statements.change_words import adds, is_bygone, is_exception, is_mistake
-from jiyi.text.statements.claims import clauses_of
-from jiyi.text.statements.content_words import content_words
-from jiyi.text.statements.ended_things import ends_something_else
-from jiyi.text.statements.holders import of_another_holder
-from jiyi.text.statements.no_change import changes_nothing_of, only_differs
-from jiyi.text.statements.persons import about_other_persons, persons_of
-from jiyi.text.statements.replaced_by_one_kind import outlasts
-from jiyi.text.statements.requests import asks_something_else
-from jiyi.text.statements.subjects import USER, relations_in, subject_of
-from jiyi.text.statements.things_of_one_kind import is_another_of_its_kind
+from jiyi.text.statements.about.content_words import content_words
+from jiyi.text.statements.about.persons import about_other_persons, persons_of
+from jiyi.text.statements.about.subjects import USER, relations_in, subject_of
+from jiyi.text.statements.parts.claims import clauses_of
+from jiyi.text.statements.replacing.beginnings import takes_up_something_else
+from jiyi.text.statements.replacing.change_words import adds, is_bygone, is_exception, is_mistake
+from jiyi.text.statements.replacing.ended_things import ends_something_else
+from jiyi.text.statements.replacing.holders import of_another_holder
+from jiyi.text.statements.replacing.no_change import changes_nothing_of, only_differs
+from jiyi.text.statements.replacing.replaced_by_one_kind import outlasts
+from jiyi.text.statements.replacing.requests import asks_something_else
+from jiyi.text.statements.replacing.things_of_one_kind import is_another_of_its_kind
 
 __all__ = ["denies", "forbidden", "forbids", "is_no_conflict", "only_differs", "takes_back"]
 

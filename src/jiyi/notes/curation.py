@@ -38,7 +38,7 @@ from jiyi.notes.paths import MEMORY_FILE
 from jiyi.notes.promotion import Accepted
 from jiyi.notes.proposals import RULES, Proposal, ProposalItem, choose_items
 from jiyi.notes.sections import match_section, section_for
-from jiyi.text.statements.attributes import read_attribute
+from jiyi.text.statements.about.attributes import read_attribute
 
 if TYPE_CHECKING:
     from jiyi.notes.service import NotesService

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from jiyi.text.statements.cues import find_statements
+from jiyi.text.statements.keeping.cues import find_statements
 
 _MIN_IMPORTANCE: Final = 0.7
 _PASSING_KINDS: Final = frozenset({"date"})

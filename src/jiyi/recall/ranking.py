@@ -238,7 +238,7 @@ def _only_assents(entry: MemoryEntry) -> bool:
     """Whether it is a message of nothing but "OK" or 好的: found for what was said before it, it answers nothing."""
     if entry.memory_type != MESSAGE_TYPE:
         return False
-    from jiyi.text.statements.smalltalk import says_nothing
+    from jiyi.text.statements.keeping.smalltalk import says_nothing
 
     return says_nothing(entry.content)
 

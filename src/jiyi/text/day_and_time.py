@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from jiyi.text.patterns import HAN, WEEKDAY
-from jiyi.text.statements.word_classes import tagged
+from jiyi.text.statements.about.word_classes import tagged
 
 __all__ = ["age_in", "says_more", "units_in"]
 

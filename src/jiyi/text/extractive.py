@@ -24,8 +24,8 @@ from jiyi.text.analysis import Analyzer
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import WEEKDAY
 from jiyi.text.sentences import sentences, split_chunks
-from jiyi.text.statements.attributes import read_attribute
-from jiyi.text.statements.smalltalk import is_small_talk
+from jiyi.text.statements.about.attributes import read_attribute
+from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.token_count import cut_to_tokens
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from jiyi.model.entry import FACT_TYPE
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.text import detect_language
 from jiyi.text.questions import question_share
-from jiyi.text.statements.fact_kinds import states_nothing
+from jiyi.text.statements.keeping.fact_kinds import states_nothing
 
 if TYPE_CHECKING:
     from jiyi.agent import Agent, Turn

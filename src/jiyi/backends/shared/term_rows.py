@@ -136,7 +136,7 @@ def _answers_nothing(entry: MemoryEntry) -> float:
     """
     if entry.memory_type == MESSAGE_TYPE:
         # Its patterns take a while to load: a short command that indexes nothing does without.
-        from jiyi.text.statements.smalltalk import says_nothing
+        from jiyi.text.statements.keeping.smalltalk import says_nothing
 
         if says_nothing(entry.content):
             return 1.0

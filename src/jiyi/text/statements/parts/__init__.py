@@ -1,0 +1,1 @@
+"""Where a message is cut: sentences that belong together, clauses, and claims, each readable on its own."""
