@@ -12,6 +12,7 @@ from jiyi.longterm.conflicts import Conflicts
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import UPCOMING, Forgetter
 from jiyi.longterm.ingest import FactIngestor
+from jiyi.longterm.named_forgetting import forget_named
 from jiyi.longterm.recently_recalled import RecentlyRecalled
 from jiyi.longterm.reflection import Reflector
 from jiyi.longterm.retrieval import Retriever
@@ -121,6 +122,8 @@ class LongtermService:
         session = str(job.payload["conversation_id"])
         while True:
             messages = self._undeleted(job.scope, job.payload["messages"])
+            if forget_named(self._deps, job.scope, messages):
+                self._written()
             try:
                 stored = self._ingestor.keep_round(job.scope, session, messages, job)
             except MessagesDeletedError:
