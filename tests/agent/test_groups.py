@@ -143,3 +143,33 @@ def test_what_somebody_says_of_themselves_is_changed_by_nobody_else(tmp_path: Pa
         facts, older = _told(memory, ("anna", first), ("bob", second))
         assert first in facts
         assert older == []
+
+
+def _group_prompt(memory: AgentMemory, said: list[tuple[str, str]], question: str) -> str:
+    group = memory.agent("flat", kind="group", user="group:flat")
+    for name, text in said:
+        group.begin(text, name=name).finish("ok")
+    memory.run_jobs()
+    turn = memory.agent("later", kind="group", user="group:flat").begin(question, name="ida")
+    return str(turn.messages[0].text)
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ([("anna", "I'm allergic to nuts"), ("bob", "My birthday is 2 October")], "When is the birthday of whom?"),
+        ([("小安", "我对花生过敏"), ("阿波", "我的生日是十月二号")], "谁的生日是十月？"),
+    ],
+)
+def test_every_memory_of_a_group_says_who_said_it_and_stands_once(
+    memory: AgentMemory, said: list[tuple[str, str]], question: str
+) -> None:
+    lines = _group_prompt(memory, said, question).splitlines()
+    for name, text in said:
+        (line,) = [line for line in lines if text in line]
+        assert name in line
+
+
+def test_the_same_words_of_two_people_are_two_memories(memory: AgentMemory) -> None:
+    lines = _group_prompt(memory, [("anna", "I'm vegan"), ("carl", "I'm vegan")], "Plan dinner").splitlines()
+    assert {name for name in ("anna", "carl") for line in lines if "vegan" in line and name in line} == {"anna", "carl"}

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from jiyi.agent.outdated_passages import _may_change, _tells_change
-from jiyi.agent.prompt import _source, _whole_messages
+from jiyi.agent.passages import _source
+from jiyi.agent.prompt import _whole_messages
 from jiyi.model.entry import MemoryEntry
 from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request

@@ -1,4 +1,4 @@
-"""`jiyi import --from`: what a person sees of taking in the export of another program."""
+"""`jiyi import`: what a person sees of taking in an export, also that of another program."""
 
 from __future__ import annotations
 
@@ -33,3 +33,17 @@ def test_what_is_wrong_with_the_options_or_the_file_is_told(jiyi: CommandLine, t
         refused = jiyi("import", path, *words)
         assert refused.code != 0
         assert said in refused.err
+
+
+def test_an_export_is_taken_in_for_the_named_scope_only(jiyi: CommandLine, tmp_path: Path) -> None:
+    path = str(tmp_path / "all.jsonl")
+    jiyi("store", "tea", "She drinks green tea", "--scope", "ann")
+    jiyi("store", "tea", "He drinks black tea", "--scope", "ben")
+    assert jiyi("export", path).code == 0
+    elsewhere = ("--data", str(tmp_path / "elsewhere"))
+    refused = jiyi("import", path, "--scope", "ann", *elsewhere)
+    assert refused.code != 0
+    assert "belongs to scope 'ben'" in refused.err
+    taken = jiyi("import", path, "--scope", "ann", "--skip-bad-rows", *elsewhere)
+    assert taken.code == 0
+    assert [one["scope"] for one in jiyi("scopes", "--json", *elsewhere).data["scopes"]] == ["ann"]

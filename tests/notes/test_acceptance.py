@@ -9,6 +9,7 @@ from jiyi.notes import entries
 from jiyi.notes.candidates import entry_id_of
 from jiyi.notes.markdown import lines_of
 from tests.notes.conftest import Desk
+from tests.support import present
 
 pytestmark = pytest.mark.date_sensitive
 
@@ -113,10 +114,11 @@ def test_section_5_candidates_carry_content_and_source_and_are_written_by_memory
     [candidate] = [c for c in desk.memory.candidates() if "花生" in c.content]
     assert candidate.session_id == "s-1"
     assert candidate.first_message_id
+    [said_at] = [one.created_at for one in desk.memory.chat("s-1").messages() if one.id == candidate.last_message_id]
     desk.notes.take_candidates()
-    day = candidate.created_at.astimezone(desk.memory.settings.zone).date()
+    day = present(said_at).astimezone(desk.memory.settings.zone).date()
     written = {p.entry.id: p.entry for p in entries.parse(lines_of(desk.read(f"memory/{day}.md")))}
-    entry = written[entry_id_of(candidate)]
+    entry = written[entry_id_of(candidate, present(said_at))]
     assert entry.text == candidate.content
     assert "s-1" in entry.source
     assert f"#{candidate.first_position}" in entry.source

@@ -3,18 +3,19 @@
 import threading
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from jiyi.errors import NotesError
-from jiyi.model import clock
 from jiyi.notes import entries
 from jiyi.notes.candidates import entry_id_of, source_of
 from jiyi.notes.markdown import lines_of
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.faults import Faults
 from tests.notes.conftest import Desk, OpenDesk
+from tests.support import present
 
 pytestmark = pytest.mark.date_sensitive
 
@@ -42,6 +43,12 @@ def talk(desk: Desk) -> list[Any]:
     return found
 
 
+def ids_of(desk: Desk, candidates: list[Any]) -> list[str]:
+    """The ids of the entries that candidates of the chat become."""
+    said_at = {one.id: present(one.created_at) for one in desk.memory.chat("tuesday").messages()}
+    return [entry_id_of(candidate, said_at[candidate.last_message_id]) for candidate in candidates]
+
+
 def written(desk: Desk) -> list[entries.NoteEntry]:
     return [
         placed.entry
@@ -53,7 +60,7 @@ def written(desk: Desk) -> list[entries.NoteEntry]:
 def test_candidates_become_entries_with_their_source_and_are_found_at_once(desk: Desk) -> None:
     candidates = talk(desk)
     done = desk.notes.take_candidates()
-    assert [note.id for note in done.written] == [entry_id_of(candidate) for candidate in candidates]
+    assert [note.id for note in done.written] == ids_of(desk, candidates)
     assert all(note.new for note in done.written)
     assert [(entry.text, entry.source) for entry in written(desk)] == [
         (candidate.content, source_of(candidate)) for candidate in candidates
@@ -113,7 +120,7 @@ def test_a_crash_between_writing_and_marking_writes_nothing_twice(desk: Desk, op
     assert len(written(desk)) == 1
     done = open_desk().notes.take_candidates()
     assert [note.new for note in done.written] == [False] + [True] * (len(candidates) - 1)
-    assert sorted(entry.id for entry in written(desk)) == sorted(map(entry_id_of, candidates))
+    assert sorted(entry.id for entry in written(desk)) == sorted(ids_of(desk, candidates))
 
 
 def test_several_at_once_write_each_candidate_once(desk: Desk, open_desk: OpenDesk) -> None:
@@ -124,7 +131,7 @@ def test_several_at_once_write_each_candidate_once(desk: Desk, open_desk: OpenDe
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(entry.id for entry in written(desk)) == sorted(map(entry_id_of, candidates))
+    assert sorted(entry.id for entry in written(desk)) == sorted(ids_of(desk, candidates))
 
 
 def test_a_candidate_that_cannot_be_written_stays_and_does_not_stop_the_others(open_desk: OpenDesk) -> None:
@@ -162,11 +169,16 @@ def test_they_are_found_by_meaning_too(open_desk: OpenDesk) -> None:
     assert desk.found("过敏", limit=1) == ["我对花生过敏，请记住。"] or "过敏" in desk.found("过敏", limit=1)[0]
 
 
-def test_the_day_is_that_of_the_candidate(desk: Desk) -> None:
-    [first, *_] = talk(desk)
-    day = first.created_at.astimezone(desk.memory.settings.zone).date()
-    assert desk.notes.take_candidates().written[0].path == f"memory/{day}.md"
-    assert first.created_at <= clock.utc_now()
+def test_the_day_is_that_on_which_it_was_said(desk: Desk) -> None:
+    chat = desk.memory.chat("last-month")
+    chat.put(
+        {"role": "user", "content": "Remember: my mother comes tomorrow at three"},
+        created_at=datetime(2026, 9, 1, 9, tzinfo=UTC),
+    )
+    chat.flush()
+    [note] = desk.notes.take_candidates().written
+    assert note.path == "memory/2026-09-01.md"
+    assert desk.notes.take_candidates().written == []
 
 
 # --- several flushes, groups and the worker ---------------------------------------------------------------------------
@@ -233,6 +245,23 @@ def test_candidates_of_a_group_go_into_the_shared_notes(desk: Desk) -> None:
     said_again(desk, "wednesday")
     private = desk.notes.take_candidates()
     assert {note.path.count("/") for note in private.written} <= {1}
+
+
+@pytest.mark.parametrize("text", ["I'm vegan, please remember", "请记住，我对花生过敏"])
+def test_notes_of_a_group_say_who_said_it(desk: Desk, text: str) -> None:
+    desk.notes.set_session_kind("flat", "group")
+    chat = desk.memory.chat("flat")
+    for name in ("anna", "carl"):
+        chat.put({"role": "user", "name": name, "content": text})
+        chat.put({"role": "assistant", "content": "ok"})
+    chat.flush()
+    [path] = {note.path for note in desk.notes.take_candidates().written}
+    noted = desk.read(path)
+    assert noted.count("anna: ") == noted.count("carl: ") == 1
+    # Said again by the same person it is known.
+    chat.put({"role": "user", "name": "carl", "content": text})
+    chat.flush()
+    assert desk.notes.take_candidates().written == []
 
 
 def test_what_is_private_already_is_still_written_for_a_group(desk: Desk) -> None:

@@ -8,7 +8,7 @@ rest.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -16,26 +16,29 @@ from typing import TYPE_CHECKING, Any, Final
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
 from jiyi.agent.follow_ups import follow_ups
 from jiyi.agent.outdated_passages import outdated_passages
+from jiyi.agent.passages import passage_line, shown_memory
 from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
+from jiyi.agent.said import MAX_WHOLE, Said
+from jiyi.chat.window import ChatWindow
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
-from jiyi.longterm.context import build_context, drawn_from_several, may_be_outdated
+from jiyi.longterm.context import build_context
 from jiyi.longterm.profile import MAX_FACTS, build_profile
 from jiyi.longterm.router import FALLBACK
-from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, REFLECTION_TYPE, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
 from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
-from jiyi.prompts.agent import INSTRUCTIONS, corrected, passages_block, said_in, today
-from jiyi.text import detect_language, fold
+from jiyi.prompts.agent import INSTRUCTIONS, passages_block, today
+from jiyi.text import detect_language
 from jiyi.text.language import Language
 from jiyi.text.questions import asks_about_requests, asks_about_texts
 from jiyi.text.statements.keeping.fact_kinds import states_nothing
 from jiyi.text.statements.keeping.smalltalk import says_nothing
-from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
+from jiyi.text.token_count import MESSAGE_TOKENS, count_message
 
 if TYPE_CHECKING:
     from jiyi.ports import TokenCounter
@@ -48,13 +51,9 @@ _MAX_PASSAGE: Final = 300
 _PASSAGES: Final = 8
 _LOOKED_AT: Final = 100
 """So many of what is found for a question, however irrelevant, tell which facts fill the profile."""
-_MAX_WHOLE: Final = 400
-"""Up to so many characters a message is shown whole instead of the facts that were made of it."""
 _BLANK_LINES: Final = 8
 """Tokens of the blank lines between the parts: one or two each."""
 _QUERY_CHARACTERS: Final = 2_000
-_MIN_REPEATED: Final = 6
-"""A shorter text may stand in another by accident."""
 _SYSTEM: Final = ("system", "developer")
 _LONG_DAY: Final = datetime(2026, 9, 30)  # noqa: DTZ001
 """A Wednesday: the longest name."""
@@ -109,8 +108,6 @@ class Blocks:
     """The memories and passages that stand in it for this question."""
     details: dict[str, str] = field(default_factory=dict)
     shown: list[ShownMemory] = field(default_factory=list)
-    shown_ids: set[str] = field(default_factory=set)
-    """Ids of the memories that stand in it, by themselves or by others that say the same."""
     problems: list[str] = field(default_factory=list)
     conflicts: OpenConflicts = field(default_factory=OpenConflicts)
     nearness: dict[str, int] = field(default_factory=dict)
@@ -129,7 +126,7 @@ class Blocks:
 
 
 async def gather_blocks(
-    deps: AgentDeps, options: AgentOptions, shares: Shares, question: str, window: Sequence[Message]
+    deps: AgentDeps, options: AgentOptions, shares: Shares, question: str, window: ChatWindow
 ) -> Blocks:
     """What the rooms know for this question."""
     language = detect_language(question)
@@ -139,11 +136,15 @@ async def gather_blocks(
     blocks.conflicts = await deps.run(open_conflicts, deps.stores, visible_scopes(deps.scope))
     await _add_notes(deps, shares, blocks)
     # "Am I allergic to penicillin?" has the words of the fact that it asks for.
-    said = Said([blocks.notes, *(message.text for message in window if message.text != question)])
+    said = Said(window.message_ids)
+    said.add(blocks.notes)
+    for message in window:
+        if message.text != question:
+            said.add(message.text, name=message.name)
     skipped = False
     if query and not deps.simple:
         skipped = await _add_longterm(deps, shares, blocks, query, said)
-    said.add(blocks.longterm, question)
+    said.add(question)
     if query and not skipped:
         await _add_recalled(deps, shares, blocks, query, said)
         await _add_follow_ups(deps, shares, blocks, language, said)
@@ -152,7 +153,6 @@ async def gather_blocks(
         blocks.details |= dict.fromkeys(("long-term", "recalled"), "small talk: nothing was searched")
     if shares.profile:
         # After the others: what stands there because it is relevant is not said again.
-        said.add(blocks.recalled)
         await _add_profile(deps, shares, blocks, language, said)
     return blocks
 
@@ -187,7 +187,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         return True
     states = _states_something(query)
     relevant = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE and states(hit)]
-    hits = [hit for hit in blocks.conflicts.newer_first(relevant) if not said.already(hit.content)]
+    hits = [hit for hit in blocks.conflicts.newer_first(relevant) if not said.already(hit)]
     blocks.longterm = await deps.run(
         build_context,
         hits,
@@ -200,9 +200,11 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         outdated=blocks.conflicts,
     )
     if blocks.longterm:
-        blocks.shown += [_shown(hit, "long-term") for hit in hits]
+        blocks.shown += [shown_memory(hit, "long-term") for hit in hits]
         blocks.relevant += hits
-        blocks.shown_ids.update(hit.id for hit in hits)
+        said.add(blocks.longterm)
+        for hit in hits:
+            said.show(hit)
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False
 
@@ -218,12 +220,13 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
         budget=shares.profile,
         counter=deps.counter,
         zone=deps.zone,
-        said=lambda fact: fact.id in blocks.shown_ids or said.already(fact.content),
+        said=said.already,
         conflicts=blocks.conflicts,
         nearness=blocks.near,
+        now=deps.stores.now(),
     )
     if shown:
-        blocks.shown += [_shown(fact, "profile") for fact in shown]
+        blocks.shown += [shown_memory(fact, "profile") for fact in shown]
         blocks.details["profile"] = f"{len(shown)} of {len(facts)} facts"
 
 
@@ -247,13 +250,12 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     for hit in _whole_messages([hit for hit in hits if states(hit)]):
         if len(blocks.passages) == _PASSAGES:
             break
-        if hit.id in blocks.shown_ids or said.already(hit.content):
+        if said.already(hit):
             continue
-        if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, blocks.shown_ids):
+        if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, said):
             continue
         if _add_passage(deps, shares, blocks, hit, language):
-            said.add(hit.content)
-            blocks.shown_ids.add(hit.id)
+            said.show(hit)
 
 
 def _whole_messages(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
@@ -263,7 +265,7 @@ def _whole_messages(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     say it.
     """
     messages = {
-        (hit.id, hit.role): hit for hit in hits if hit.memory_type == MESSAGE_TYPE and len(hit.content) <= _MAX_WHOLE
+        (hit.id, hit.role): hit for hit in hits if hit.memory_type == MESSAGE_TYPE and len(hit.content) <= MAX_WHOLE
     }
     order: dict[str, MemoryEntry] = {}
     for hit in hits:
@@ -279,11 +281,8 @@ def _whole_messages(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
 async def _add_follow_ups(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language, said: Said) -> None:
     """What the user said right after what is shown, where it may have changed it."""
     for message in await deps.run(follow_ups, deps, list(blocks.relevant)):
-        if message.id in blocks.shown_ids or said.already(message.content):
-            continue
-        if _add_passage(deps, shares, blocks, message, language):
-            said.add(message.content)
-            blocks.shown_ids.add(message.id)
+        if not said.already(message) and _add_passage(deps, shares, blocks, message, language):
+            said.show(message)
 
 
 async def _mark_outdated(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language) -> None:
@@ -294,7 +293,7 @@ async def _mark_outdated(deps: AgentDeps, shares: Shares, blocks: Blocks, langua
     found = await deps.run(outdated_passages, deps, passages, others, blocks.conflicts)
     if not found:
         return
-    lines = [_line(deps, hit, language, outdated=hit.id in found) for hit in passages]
+    lines = [passage_line(deps, hit, language, outdated=hit.id in found) for hit in passages]
     block = passages_block(lines, language)
     if deps.counter.count(block) <= shares.recalled:
         blocks.passages, blocks.recalled = lines, block
@@ -302,24 +301,24 @@ async def _mark_outdated(deps: AgentDeps, shares: Shares, blocks: Blocks, langua
 
 def _add_passage(deps: AgentDeps, shares: Shares, blocks: Blocks, hit: MemoryEntry, language: Language) -> bool:
     """One more line of what is recalled; whether there was room for it."""
-    lines = [*blocks.passages, _line(deps, hit, language)]
+    lines = [*blocks.passages, passage_line(deps, hit, language)]
     block = passages_block(lines, language)
     if deps.counter.count(block) > shares.recalled:
         return False
     blocks.passages, blocks.recalled = lines, block
     blocks.relevant.append(hit)
-    blocks.shown.append(_shown(hit, "recalled"))
+    blocks.shown.append(shown_memory(hit, "recalled"))
     blocks.details["recalled"] = f"{len(lines)} passages"
     return True
 
 
-def _tells_more(deps: AgentDeps, reflection: MemoryEntry, shown_ids: set[str]) -> bool:
+def _tells_more(deps: AgentDeps, reflection: MemoryEntry, said: Said) -> bool:
     """Whether a reflection says something that is not shown, and nothing that no longer holds."""
     ids = reflection.source.references
     facts = deps.stores.store.by_ids(reflection.scope, ids)
     now = deps.stores.now()
     current = len(facts) == len(ids) and all(fact.is_active and not fact.has_expired(now) for fact in facts)
-    return current and shown_ids.isdisjoint(ids)
+    return current and not said.shown(ids)
 
 
 def _states_something(query: str) -> Callable[[MemoryEntry], bool]:
@@ -338,60 +337,6 @@ def _states_something(query: str) -> Callable[[MemoryEntry], bool]:
         return about_requests or hit.role == "assistant" or hit.pinned or not states_nothing(hit.content)
 
     return states
-
-
-def _line(deps: AgentDeps, hit: MemoryEntry, language: Language, *, outdated: bool = False) -> str:
-    day = hit.event_time.astimezone(deps.zone).date().isoformat()
-    text = " ".join(cut_to_tokens(hit.content, _MAX_PASSAGE, deps.counter).split())
-    cut = " […]" if len(text) < len(" ".join(hit.content.split())) else ""
-    doubt = f" · {may_be_outdated(language)}" if outdated else ""
-    line = f"- [{day} · {_source(hit, language)}{doubt}] {text}{cut}"
-    for fact in hit.corrected_by:
-        line += corrected(" ".join(cut_to_tokens(fact.content, _MAX_PASSAGE, deps.counter).split()), language)
-    return line
-
-
-def _source(hit: MemoryEntry, language: Language = "en") -> str:
-    if hit.memory_type == NOTE_TYPE and hit.source.references:
-        return hit.source.references[0]
-    if hit.memory_type == MESSAGE_TYPE:
-        who = "user" if hit.role == "user" else "assistant"
-        return said_in(who, hit.conversation_id, language, imported=hit.source.trust == "import")
-    if hit.source.claim is not None and hit.source.trust in {"user", "agent", "import"}:
-        # A fact out of a conversation: its key was made by a program and tells nobody anything.
-        who = "user" if hit.source.said_by_user else "assistant"
-        return said_in(who, hit.conversation_id, language, imported=hit.source.trust == "import")
-    if hit.memory_type == REFLECTION_TYPE:
-        return drawn_from_several(language)
-    return hit.key or hit.memory_type
-
-
-def _shown(hit: MemoryEntry, part: str) -> ShownMemory:
-    newer = tuple(fact.content for fact in hit.corrected_by)
-    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit), newer)
-
-
-class Said:
-    """What stands in the prompt already, compared without regard to case, width and spaces."""
-
-    def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._texts: list[str] = []
-        self.add(*texts)
-
-    def add(self, *texts: str) -> None:
-        """These stand in the prompt now."""
-        self._texts += [plain for text in texts if (plain := _plain(text))]
-
-    def already(self, text: str) -> bool:
-        """Whether a text is there word for word."""
-        plain = _plain(text)
-        if len(plain) < _MIN_REPEATED:
-            return plain in self._texts
-        return any(plain in other for other in self._texts)
-
-
-def _plain(text: str) -> str:
-    return "".join(fold(text).split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,8 +261,8 @@ class Compactor:
         proposals: list[Proposal] = _call_summarizer(lambda: self._summarizer.propose(unflushed))
         scope, session_id = self._session
         now = self._now()
-        # The same sentence twice in a stretch is one candidate.
-        distinct = {(proposal.kind, proposal.content): proposal for proposal in reversed(proposals)}
+        # The same sentence twice of one person in a stretch is one candidate.
+        distinct = {(one.kind, one.content, one.first.message.name): one for one in reversed(proposals)}
         return [
             Candidate(
                 id=new_id(),

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from jiyi.chat.summarizers import Earlier, Proposal, keepable_messages, spoken_text, transcript_text
 from jiyi.model.chat import RULES, StoredMessage, Summary
+from jiyi.model.message import Message
 from jiyi.ports import TokenCounter
 from jiyi.text import detect_language
 from jiyi.text.extractive import summarize_conversation
+from jiyi.text.sentences import sentences
 from jiyi.text.statements.keeping.cues import find_statements
 
 _SPEAKERS = ("user", "assistant")
@@ -25,7 +27,7 @@ class RuleSummarizer:
 
     def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
         """Sentences of the messages and of the previous summary, in their order, from all of the conversation."""
-        texts = [(text, float(one.position)) for one in messages if (text := transcript_text(one.message))]
+        texts = [(text, float(one.position)) for one in messages if (text := _with_names(one.message))]
         if not texts:
             return earlier.text or _NO_WORDS[detect_language("")]
         summaries = earlier.all()
@@ -52,6 +54,14 @@ class RuleSummarizer:
             if one.message.role in _SPEAKERS
             for statement in find_statements(spoken_text(one.message), speaker=one.message.role)
         ]
+
+
+def _with_names(message: Message) -> str:
+    """What a message says; each sentence behind the name of who said it, where there is one, as in a group."""
+    text = transcript_text(message)
+    if message.role != "user" or not message.name:
+        return text
+    return "\n".join(f"{message.name}: {sentence}" for sentence in sentences(text))
 
 
 def _lines(previous: str, summaries: Sequence[Summary]) -> list[tuple[str, float]]:

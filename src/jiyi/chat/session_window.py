@@ -285,6 +285,7 @@ class SessionWindow:
             over_limit=chosen.over_limit,
             compacted=compacted,
             trouble=trouble,
+            message_ids=(stored.id for stored in chosen.messages),
         )
 
     def _backlog(self, left_out: int) -> Backlog | None:

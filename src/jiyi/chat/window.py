@@ -83,6 +83,7 @@ class ChatWindow(list[Message]):
         compacted: bool = False,
         trouble: str | None = None,
         pending: Backlog | None = None,
+        message_ids: Iterable[str] = (),
     ) -> None:
         super().__init__(messages)
         self.summary = summary
@@ -100,6 +101,8 @@ class ChatWindow(list[Message]):
         """Why a compaction that was due has not happened, in words."""
         self.pending = pending
         """What is missing in this answer because it is not summarised yet, and how far that work is; or `None`."""
+        self.message_ids = tuple(message_ids)
+        """The ids of the stored messages that are shown; empty in a client."""
 
     def to_openai(self) -> list[dict[str, Any]]:
         """The messages for `client.chat.completions.create(messages=…)` of OpenAI and compatible servers."""

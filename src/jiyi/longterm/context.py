@@ -15,7 +15,7 @@ from jiyi.model.entry import FACT_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.identity import text_hash
 from jiyi.ports import TokenCounter
 from jiyi.prompts.data import label, visible
-from jiyi.text import detect_language
+from jiyi.text import detect_language, fold
 from jiyi.text.language import Language
 from jiyi.text.statements.about.subjects import relation_in
 from jiyi.text.token_count import cut_to_tokens
@@ -142,7 +142,7 @@ def fitted_line(
 
 
 def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:
-    """Who said it, and whom it is about where that is not the user."""
+    """Who said it, and whom it is about where that is not the user and its words do not say it."""
     if hit.memory_type == REFLECTION_TYPE:
         return _REFLECTION[language]
     if hit.scope != scope:
@@ -155,10 +155,15 @@ def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:
         return origin
     if claim.said_by not in {USER, "assistant"}:
         return _QUOTED[language].format(who=label(relation_in(claim.said_by, language)))
-    if claim.subject != USER:
+    if claim.subject != USER and not _is_named(claim.subject, hit.content):
         about = _ABOUT_SOMEBODY[language].format(who=label(relation_in(claim.subject, language)))
         return f"{origin} · {about}"
     return origin
+
+
+def _is_named(subject: str, text: str) -> bool:
+    """Whether a text says by itself that it is about a person or thing: "Ben's outgrown it", unlike "Mum's ill"."""
+    return relation_in(subject, "zh") == subject and fold(subject) in fold(text)
 
 
 def _one_line(text: str) -> str:

@@ -33,10 +33,16 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.text.day_and_time import says_more
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
-from jiyi.text.statements.about.subject_phrases import about_different_things, compared_subjects, other_things
+from jiyi.text.statements.about.subject_phrases import (
+    about_different_things,
+    compared_subjects,
+    names_its_subject,
+    other_things,
+)
 from jiyi.text.statements.about.subjects import (
     names_in,
 )
+from jiyi.text.statements.about.topics import WEAK_TOPICS
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.statements.keeping.statement_features import is_quoted_text, is_role_play
 from jiyi.text.statements.parts.claims import only_asks, pieces_of, stated_part
@@ -297,7 +303,18 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str) -> 
         going.add(gone + 1)
     if (not ending or changes(new.folded)) and (says_more(said, pieces[gone]) or keeps_some_of(whole, pieces[gone])):
         return None
-    return without_pieces(pieces, going)
+    left = without_pieces(pieces, going)
+    if not left and any(
+        _tells_its_own(parts[place], pieces[place]) for place in range(len(pieces)) if place not in going
+    ):
+        # 西坡种李子，请了两个长工: who did, only the part before tells.
+        return None
+    return left
+
+
+def _tells_its_own(part: Compared, piece: str) -> bool:
+    """Whether a part of a fact is about something by itself."""
+    return bool(part.topics.keys() - WEAK_TOPICS) or names_its_subject(piece.strip(" ,，；;、。."))
 
 
 def _describing(parts: Sequence[Compared], gone: int) -> set[int]:

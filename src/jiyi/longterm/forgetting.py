@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from jiyi.longterm.dependencies import LongtermDeps
@@ -17,14 +17,12 @@ from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
 from jiyi.ports import Amendment, Fading
 from jiyi.text.statements.keeping.fact_kinds import fact_kind
 from jiyi.text.statements.keeping.lasting import DECISION, states_decision
-from jiyi.text.statements.keeping.upcoming import last_day_ahead
+from jiyi.text.statements.keeping.upcoming import is_upcoming
 
 PAGE: Final = 1_000
 MAX_LISTED: Final = 1_000
 ACTOR: Final = "forgetting"
 UPCOMING: Final = "upcoming"
-_GRACE: Final = timedelta(days=1)
-"""The day is over everywhere."""
 _FIRST_BATCH: Final = 50
 _MAX_IN_BATCH: Final = 300
 # Other writers wait for the write lock: a batch aims at an eighth of the time for which it may be held. Some commits
@@ -205,12 +203,6 @@ class Forgetter:
     @staticmethod
     def _retention(curve: EbbinghausForgetting, each: Fading, now: datetime) -> float:
         return curve.calculate_retention(_hours(each.last_accessed_at, now), each.access_count, each.importance_score)
-
-
-def is_upcoming(text: str, said_at: datetime, now: datetime) -> bool:
-    """Whether a text names a day that is still ahead: it is not forgotten before that."""
-    day = last_day_ahead(text, said_at)
-    return day is not None and day + _GRACE >= now.date()
 
 
 def _hours(since: datetime, now: datetime) -> float:

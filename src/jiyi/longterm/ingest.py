@@ -20,11 +20,11 @@ from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
 from jiyi.longterm.extraction import Proposal, Round, propose
+from jiyi.longterm.late_facts import sets_the_same, told_since, with_conflict
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.residue import relative_named_in, residue_without_attribute
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.told_changes import changed_fact
-from jiyi.longterm.vetoes import forbids
 from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import Claim
 from jiyi.model.domain import SUBSTANTIAL
@@ -37,7 +37,6 @@ from jiyi.ports import Amendment
 from jiyi.ports.longterm import MessagesDeletedError
 from jiyi.recall.request import Request
 from jiyi.text import fold
-from jiyi.text.statements.about.subject_phrases import about_different_things
 from jiyi.text.statements.keeping.steering import is_steering
 from jiyi.text.statements.parts.claims import only_asks
 from jiyi.text.statements.replacing.change_words import is_temporary
@@ -187,6 +186,8 @@ class FactIngestor:
             if entry is None:
                 continue
             decision.entries.append(entry)
+            if entry.occurred_at is not None and self._is_history(decision, entry, pairs):
+                continue
             if is_temporary(fold(said.user or proposal.text)):
                 continue
             for finding in self._same_attribute(entry, pairs):
@@ -194,6 +195,24 @@ class FactIngestor:
             if proposal.corrects is not None:
                 self._apply_proposed(decision, shown[proposal.corrects], entry)
         return decision
+
+    def _is_history(self, decision: _Decision, entry: MemoryEntry, pairs: Sequence[Known]) -> bool:
+        """Whether a fact that is told late has been replaced by a newer one since."""
+        near = {each.entry.id: each.entry for each in pairs}
+        attribute = attribute_of(entry.content)
+        if attribute is not None:
+            near |= {fact.id: fact for fact in self._by_attribute(entry.scope, *attribute)}
+        newer = [fact for fact in near.values() if may_be_told(entry, fact.source.name, fact.content)]
+        late = Known(entry, gist(entry.content, self._deps.analyzer))
+        for fact, finding in told_since(late, newer, self._replacement):
+            if finding.verdict != REPLACES:
+                decision.amendments.append(with_conflict(fact, entry))
+                continue
+            decision.replaced.add(entry.id)
+            decision.amendments += self._supersede(entry, fact)
+            rest = self._residue(entry, finding.residue, fact) if finding.residue else None
+            decision.entries += [] if rest is None else [rest]
+        return entry.id in decision.replaced
 
     def _apply_proposed(self, decision: _Decision, proposed: MemoryEntry, entry: MemoryEntry) -> None:
         """A model has proposed a correction: it is carried out only if subject and attribute agree."""
@@ -262,7 +281,7 @@ class FactIngestor:
         return [
             Finding(old, REPLACES, 1.0, residue_without_attribute(old.entry.content), "the same attribute")
             for old in near.values()
-            if attribute_of(old.entry.content) == attribute and _one_thing(entry, old.entry)
+            if sets_the_same(entry, old.entry)
         ]
 
     def _apply(self, decision: _Decision, finding: Finding, entry: MemoryEntry) -> None:
@@ -412,10 +431,6 @@ def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
         and support(new, old.terms) >= _REPEATED
         and support(new, old.terms | asked) >= _NOTHING_NEW
     )
-
-
-def _one_thing(new: MemoryEntry, old: MemoryEntry) -> bool:
-    return not about_different_things(new.content, old.content) and not forbids(new.content, old.content)
 
 
 def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:

@@ -10,8 +10,9 @@ from jiyi.errors import InvalidInputError, ModelError
 from jiyi.longterm.compression import compress, compress_by_rules
 from jiyi.longterm.conflicts import Conflicts
 from jiyi.longterm.dependencies import LongtermDeps
-from jiyi.longterm.forgetting import UPCOMING, Forgetter, is_upcoming
+from jiyi.longterm.forgetting import UPCOMING, Forgetter
 from jiyi.longterm.ingest import FactIngestor
+from jiyi.longterm.named_forgetting import forget_named
 from jiyi.longterm.recently_recalled import RecentlyRecalled
 from jiyi.longterm.reflection import Reflector
 from jiyi.longterm.retrieval import Retriever
@@ -23,6 +24,7 @@ from jiyi.model.job import REFLECTION_JOB, ROUND_JOB, Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
 from jiyi.ports.longterm import MessagesDeletedError
+from jiyi.text.statements.keeping.upcoming import is_upcoming
 
 _CANDIDATE_TAKER = "longterm"
 _DELETED = "forgotten"
@@ -120,6 +122,8 @@ class LongtermService:
         session = str(job.payload["conversation_id"])
         while True:
             messages = self._undeleted(job.scope, job.payload["messages"])
+            if forget_named(self._deps, job.scope, messages):
+                self._written()
             try:
                 stored = self._ingestor.keep_round(job.scope, session, messages, job)
             except MessagesDeletedError:

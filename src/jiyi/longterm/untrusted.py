@@ -7,6 +7,7 @@ from typing import Final
 
 from jiyi.model.storable import storable
 from jiyi.text.statements.keeping.forget_requests import without_forget_requests
+from jiyi.text.statements.keeping.forget_topics import forgotten_topics, without_topic_requests
 from jiyi.text.statements.keeping.off_record import without_off_record
 from jiyi.text.statements.keeping.steering import without_steering
 from jiyi.text.statements.parts.pasted_output import without_pasted_output
@@ -40,6 +41,7 @@ def looked_at(text: str) -> str:
     if len(clean) > MAX_LOOKED_AT:
         half = MAX_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
+    clean = without_topic_requests(clean) if forgotten_topics(clean) else clean
     clean = without_forget_requests(without_off_record(without_pasted_output(clean)))
     return without_steering(_TAKEN_BACK.sub(_correcting, clean))
 

@@ -2,17 +2,21 @@
 
 The id of an entry follows from its candidate. First the entry is written, then the candidate is marked; for a candidate
 that is not marked yet, its entry is searched for before one is written. A candidate that says what an earlier one said,
-or what the notes say already, is marked and not written: also if a person has deleted the earlier entry since.
+or what the notes say already, is marked and not written: also if a person has deleted the earlier entry since. In a
+group the entry begins with the name of who said it, and the same words of two people are two entries.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from jiyi.errors import InvalidInputError, NotesError
+from jiyi.model.chat import Candidate
 from jiyi.model.daily_note import day_of, day_range, local_day, neighbouring_days
+from jiyi.model.filters import Filters
 from jiyi.model.limits import check_whole
 from jiyi.model.note import AppendedNote
 from jiyi.notes.entries import new_entry_id
@@ -21,9 +25,8 @@ from jiyi.notes.memory_file import words_of
 from jiyi.notes.visibility import is_shared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from jiyi.model.chat import Candidate
     from jiyi.notes.service import NotesService
 
 _BY: Final = "notes"
@@ -55,8 +58,22 @@ class CandidateReport:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A candidate, who said it, and when."""
+
+    candidate: Candidate
+    name: str | None
+    at: datetime
+
+    @property
+    def text(self) -> str:
+        """What is written: without a name "I'm vegan" tells a group nothing."""
+        return self.candidate.content if self.name is None else f"{self.name}: {self.candidate.content}"
+
+
 def take_candidates(service: NotesService, *, limit: int = 1_000) -> CandidateReport:
-    """Write new candidates of the scope into the notes of the days on which they were found, oldest first."""
+    """Write new candidates of the scope into the notes of the days on which they were said, oldest first."""
     check_whole(limit, "limit", 1, 1_000_000)
     report = CandidateReport()
     for scope in (service.identity.scope, *service.session_kinds.group_scopes()):
@@ -87,26 +104,29 @@ def _write_all(
     service: NotesService, candidates: list[Candidate], kind: str, kinds: dict[str, str], report: CandidateReport
 ) -> None:
     """Write candidates of sessions of one kind: what a group said is compared with what the group may see."""
-    earlier = service.deps.chats.candidates(candidates[0].scope, state="taken", limit=_MAX_EARLIER)
-    known = {words_of(c.content) for c in earlier if kinds.get(c.session_id, "main") == kind}
+    scope = candidates[0].scope
+    earlier = service.deps.chats.candidates(scope, state="taken", limit=_MAX_EARLIER)
+    earlier = [candidate for candidate in earlier if kinds.get(candidate.session_id, "main") == kind]
+    known = {words_of(each.text) for each in _spoken(service, scope, earlier, kind)}
     noted = [words_of(text) for text in _recent_texts(service, kind)]
-    for candidate in candidates:
-        text = words_of(candidate.content)
+    for spoken in _spoken(service, scope, candidates, kind):
+        candidate = spoken.candidate
+        text = words_of(spoken.text)
         long = len(text.replace(" ", "")) >= _MIN_CONTAINED
         repeated = text in known or (long and any(text in other for other in noted))
-        found = _find_entry(service, candidate, kind)
+        found = _find_entry(service, spoken, kind)
         if repeated and found is None:
             _settle(service, candidate, "rejected", _BY_DUPLICATE)
             report.duplicates.append(candidate.id)
             continue
         try:
             written = found or service.append(
-                candidate.content,
+                spoken.text,
                 kind=kind,
                 by="agent",
                 source=source_of(candidate),
-                at=candidate.created_at,
-                entry_id=entry_id_of(candidate),
+                at=spoken.at,
+                entry_id=entry_id_of(candidate, spoken.at),
             )
         except InvalidInputError as error:
             report.refused[candidate.id] = str(error)
@@ -114,6 +134,19 @@ def _write_all(
         _settle(service, candidate, "taken", _BY)
         known.add(text)
         report.written.append(written)
+
+
+def _spoken(service: NotesService, scope: str, candidates: Sequence[Candidate], kind: str) -> list[_Spoken]:
+    """The candidates with when they were said, and in a group by whom, as far as their messages are known."""
+    ids = [one for each in candidates for one in (each.first_message_id, each.last_message_id)]
+    messages = service.deps.records.fetch(list(dict.fromkeys(ids)), Filters((scope,))) if ids else {}
+    found: list[_Spoken] = []
+    for each in candidates:
+        ends = [messages.get(one) for one in (each.first_message_id, each.last_message_id)]
+        names = {None if end is None else end.name for end in ends}
+        name = names.pop() if kind == "group" and len(names) == 1 else None
+        found.append(_Spoken(each, name, each.created_at if ends[-1] is None else ends[-1].event_time))
+    return found
 
 
 def _settle(service: NotesService, candidate: Candidate, state: str, by: str) -> None:
@@ -144,19 +177,21 @@ def source_of(candidate: Candidate) -> str:
     return f"chat:{session}#{first}" if first == last else f"chat:{session}#{first}-{last}"
 
 
-def entry_id_of(candidate: Candidate) -> str:
-    """The id of the entry that a candidate becomes, the same each time."""
-    return new_entry_id(candidate.created_at, candidate.id)
+def entry_id_of(candidate: Candidate, at: datetime) -> str:
+    """The id of the entry that a candidate becomes that was said at this moment, the same each time."""
+    return new_entry_id(at, candidate.id)
 
 
-def _find_entry(service: NotesService, candidate: Candidate, kind: str) -> AppendedNote | None:
+def _find_entry(service: NotesService, spoken: _Spoken, kind: str) -> AppendedNote | None:
     """Its entry, if it was written and the process ended before the candidate was marked.
 
     A changed time zone may shift the day.
     """
-    wanted = entry_id_of(candidate)
-    for day in neighbouring_days(local_day(candidate.created_at, service.settings.zone)):
-        path, found = service.entries_of_day(day, kind=kind)
-        if any(placed.entry.id == wanted for placed in found):
-            return AppendedNote(wanted, path, candidate.created_at, new=False)
+    # Where its message cannot be read, and in earlier versions, its time is that of the flush.
+    for at in dict.fromkeys((spoken.at, spoken.candidate.created_at)):
+        wanted = entry_id_of(spoken.candidate, at)
+        for day in neighbouring_days(local_day(at, service.settings.zone)):
+            path, found = service.entries_of_day(day, kind=kind)
+            if any(placed.entry.id == wanted for placed in found):
+                return AppendedNote(wanted, path, at, new=False)
     return None

@@ -54,13 +54,19 @@ _ANCHORS: Final = """
 ENGLISH_ANCHORS: Final = frozenset(_ANCHORS.split())
 """Every English date expression has one of these words, or digits that can be a part of one."""
 _ENGLISH_WORD: Final = re.compile("[a-z]+")
+_DIGIT: Final = re.compile("[0-9]")
 # A year (which every date in digits has), a decade, "on the 15th", a quarter or half of a year.
 _DATE_DIGITS: Final = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|[0-9](?:st|nd|rd|th)|0s|[qh][1-4]")
 
 
 def plain_spelling(text: str) -> str:
     """The text in simplified characters, ASCII digits and ASCII punctuation, with unchanged positions."""
-    return text if text.isascii() or _RESPELLED.isdisjoint(text) else text.translate(_SPELLINGS)
+    if text.isascii():
+        return text
+    # `translate` raises and catches an error for every character that stays as it is; no spelling is respelled itself.
+    for other in _RESPELLED.intersection(text):
+        text = text.replace(other, _SPELLINGS[ord(other)])
+    return text
 
 
 def may_contain_chinese_date(plain: str) -> bool:
@@ -73,7 +79,9 @@ def may_contain_chinese_date(plain: str) -> bool:
 def may_contain_english_date(plain: str) -> bool:
     """Whether a text in plain spelling has one of the words, or the digits, without which there is no English date."""
     lower = plain.lower()
-    return not ENGLISH_ANCHORS.isdisjoint(_ENGLISH_WORD.findall(lower)) or _DATE_DIGITS.search(lower) is not None
+    if not ENGLISH_ANCHORS.isdisjoint(_ENGLISH_WORD.findall(lower)):
+        return True
+    return _DIGIT.search(lower) is not None and _DATE_DIGITS.search(lower) is not None
 
 
 def cannot_contain_date(text: str) -> bool:

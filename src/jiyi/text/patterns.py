@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["HAN", "MONTH", "WEEKDAY", "any_of", "has_han"]
+__all__ = ["HAN", "MONTH", "WEEKDAY", "any_of", "grouped_by_boundary", "has_han"]
 
 HAN: Final = r"\u3400-\u9fff"
 """The Han characters, as a range inside a character class. Without the rare ones beyond the basic plane: what a rule
@@ -18,6 +18,8 @@ reads has none. `text/tokens`, which has to find every text, has a range of its 
 WEEKDAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 MONTH: Final = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 _HAN: Final = re.compile(f"[{HAN}]")
+_SYNTAX: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]|[()|]", re.DOTALL)
+"""What decides where an alternative ends: escapes and character classes, in which signs have no meaning, and signs."""
 
 
 def has_han(text: str) -> bool:
@@ -28,3 +30,27 @@ def has_han(text: str) -> bool:
 def any_of(*alternatives: str) -> re.Pattern[str]:
     """One pattern that finds any of these."""
     return re.compile("|".join(alternatives))
+
+
+def grouped_by_boundary(pattern: str) -> str:
+    """The same pattern, with the alternatives that begin at a word boundary in one group behind a single boundary.
+
+    A long pattern is then searched several times as fast: inside a word none of them is tried.
+    """
+    begin: Final = r"\b"
+    alternatives = _top_level(pattern)
+    bounded = [each.removeprefix(begin) for each in alternatives if each.startswith(begin)]
+    others = [each for each in alternatives if not each.startswith(begin)]
+    return "|".join([*([rf"{begin}(?:{'|'.join(bounded)})"] if bounded else []), *others])
+
+
+def _top_level(pattern: str) -> list[str]:
+    """The alternatives of a pattern that stand in no group."""
+    found, depth, start = [], 0, 0
+    for match in _SYNTAX.finditer(pattern):
+        sign = match[0]
+        depth += (sign == "(") - (sign == ")")
+        if sign == "|" and depth == 0:
+            found.append(pattern[start : match.start()])
+            start = match.end()
+    return [*found, pattern[start:]]

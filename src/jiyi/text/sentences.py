@@ -44,7 +44,11 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     code = inline_code(text)
     for match in _END.finditer(text):
-        if match.end() < len(text) and not in_code(code, match.start()) and _ends_sentence(text, start, match):
+        if (
+            match.end() < len(text)
+            and not (code and in_code(code, match.start()))
+            and _ends_sentence(text, start, match)
+        ):
             yield start, match.end()
             start = match.end()
     if start < len(text):

@@ -19,6 +19,7 @@ from typing import Final
 from jiyi.model.claim import USER
 from jiyi.text.attribute_forms import ATTRIBUTES, may_ask_for
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import grouped_by_boundary
 from jiyi.text.questions import hands_over_text, question_share
 from jiyi.text.sentences import sentences
 from jiyi.text.statements.about.subjects import SUBJECT_WORDS, canonical, named_subject, relations_like
@@ -61,7 +62,8 @@ def stated_attributes(text: str) -> tuple[str, ...]:
     """The terms of the attributes that a text states, of its speaker or of their people, each once."""
     if len(text) > _MAX_TEXT:
         return ()
-    found = list(_stated(text))
+    cued = _cued(fold(text))
+    found = list(_stated(text, cued)) if cued else []
     if not found or hands_over_text(text) or question_share(text) > _ASKS_ONLY:
         return ()
     return tuple(dict.fromkeys(_term(name, person) for name, person in found))
@@ -95,7 +97,7 @@ def _asking(name: str) -> re.Pattern[str]:
 
 @cache
 def _stating(name: str) -> re.Pattern[str]:
-    return re.compile(ATTRIBUTES[name].stated)
+    return re.compile(grouped_by_boundary(ATTRIBUTES[name].stated))
 
 
 def _whose(folded: str) -> list[str]:
@@ -116,28 +118,32 @@ def _introduced(text: str) -> Iterator[tuple[str, str]]:
         yield "name", canonical(match["of"])
 
 
-def _stated(text: str) -> Iterator[tuple[str, str]]:
-    """Attribute and person."""
-    read = [(sentence, folded, _cued(folded)) for sentence in sentences(text) if (folded := fold(sentence))]
-    if any("name" in names for _, _, names in read):
+def _stated(text: str, cued: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Attribute and person; `cued` are the attributes of which the text has a cue."""
+    if "name" in cued:
         yield from _introduced(text)
-    for sentence, folded, cued in read:
+    parts = sentences(text)
+    for sentence in parts:
+        folded = fold(sentence)
         # Most sentences have a cue and state nothing: that is known before they are taken apart.
-        names = [name for name in cued if _stating(name).search(folded)]
+        looked_for = cued if len(parts) == 1 else _cued(folded)
+        names = [name for name in looked_for if _stating(name).search(folded)]
         if names:
             yield from _stated_in(sentence, folded, names)
 
 
 def _stated_in(sentence: str, folded: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    anchors = _anchors(folded)
+    anchors: list[tuple[int, str]] | None = None
     breaks = [0, *(match.end() for match in _BREAK.finditer(folded)), len(folded)]
     for start, end in pairwise(breaks):
         clause = folded[start:end]
-        matches = [(name, said) for name in names if (said := _stating(name).search(clause))]
-        if not matches or _NOT_SO.search(clause):
+        matches = [(name, said) for name in names if (said := _stating(name).search(clause))] if clause else []
+        if not matches or (len(folded) == len(sentence) and named_subject(sentence[start:end])):
             continue
-        if len(folded) == len(sentence) and named_subject(sentence[start:end]):
+        if _NOT_SO.search(clause):
             continue
+        # Many sentences are about somebody who is named, and need none.
+        anchors = _anchors(folded) if anchors is None else anchors
         for name, said in matches:
             before = [person for place, person in anchors if place < start + said.start()]
             person = before[-1] if before else USER
@@ -153,7 +159,7 @@ def _anchors(folded: str) -> list[tuple[int, str]]:
         word = match["of"] or match["owned"] or match["of_zh"] or match["owned_zh"]
         if word:
             relation = canonical(word)
-        found.append((match.start(), relation if word or match["pronoun"] else USER))
+        found.append((match.start(), relation if word or match["pronoun"] or match["pronoun_zh"] else USER))
     return found
 
 
@@ -163,11 +169,14 @@ def _anchor() -> re.Pattern[str]:
     alone = [word for word in words if canonical(word) not in _ONLY_OWNED and (len(word) > 1 or word in _ONE_CHARACTER)]
     owned_en, owned_zh = _alternatives(words)
     alone_en, alone_zh = _alternatives(alone)
+    first_zh = "".join(sorted({word[0] for word in alone if not word.isascii()}))
+    # Nothing begins inside a Latin word, and few Chinese characters begin one of the others.
     return re.compile(
-        rf"\b(?:my|our)(?: \w+){{0,2}}? (?P<owned>{owned_en})(?=(?:'s|s)?\b)|\b(?P<of>{alone_en})(?=(?:'s|s)?\b)"
-        rf"|我(?:们|家)?的?(?P<owned_zh>{owned_zh})|(?P<of_zh>{alone_zh})"
-        r"|(?P<pronoun>\b(?:he|she|they|he's|she's|they're|his|her|their)\b|[他她])"
-        r"|\b(?:i|we|i'm|i've|i'd|we're|we've|im|ive|myself)\b|我|咱|俺"
+        rf"\b(?:(?:my|our)(?: \w+){{0,2}}? (?P<owned>{owned_en})(?=(?:'s|s)?\b)|(?P<of>{alone_en})(?=(?:'s|s)?\b)"
+        r"|(?P<pronoun>(?:he|she|they|he's|she's|they're|his|her|their)\b)"
+        r"|(?:i|we|i'm|i've|i'd|we're|we've|im|ive|myself)\b)"
+        rf"|(?=[我咱俺他她{first_zh}])"
+        rf"(?:我(?:们|家)?的?(?P<owned_zh>{owned_zh})|(?P<of_zh>{alone_zh})|(?P<pronoun_zh>[他她])|我|咱|俺)"
     )
 
 

@@ -113,7 +113,8 @@ def import_(
 ) -> Code:
     """Take in a FILE written by export, all or nothing; or with --from what another program has exported.
 
-    What is there already is left alone, so an import that broke off is simply run again.
+    What is there already is left alone, so an import that broke off is simply run again. With --scope, rows of an
+    export that belong to another scope are refused; with --skip-bad-rows they are left out.
     """
     _named(file)
     if program is not None:
@@ -127,7 +128,9 @@ def import_(
         )
     with progress(session.output, "importing", total=_lines(file)) as advance:
         counts = session.run_without_embedder(
-            lambda memory: memory.import_jsonl(file, update=update, skip_bad_rows=skip_bad_rows, progress=advance)
+            lambda memory: memory.import_jsonl(
+                file, update=update, skip_bad_rows=skip_bad_rows, scope=session.options.scope, progress=advance
+            )
         )
     data = {
         "file": str(file),

@@ -18,7 +18,7 @@ from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, decode_message, encode_message, imported_from, time_of_message
 from jiyi.model.storable import storable
-from jiyi.text.statements.keeping.off_record import Spoken, asks_only_not_to_keep, keepable_texts
+from jiyi.text.statements.keeping.off_record import Spoken, keepable_texts, takes_back
 
 _TRUST: Final = {"user": "user", "assistant": "agent"}
 
@@ -151,7 +151,7 @@ def save(
     return Saved(
         [_values_of_message(row, messages[row["position"] - first], kept[row["position"] - first]) for row in rows],
         [row[1] for row in replaced.values()],
-        withdrawn=withdrawn if any(asks_only_not_to_keep(messages[each].text) for each in written) else [],
+        withdrawn=withdrawn if any(takes_back(messages[each].text) for each in written) else [],
     )
 
 
@@ -237,8 +237,8 @@ def append(
     ids = [str(row["message_id"]) for row in rows]
     keep_request(connection, ids)
     before = [] if asked is None else [("", _decoded_or_empty(asked))]
-    withdraws = any(message.role == "user" and asks_only_not_to_keep(message.text) for message in messages)
-    if withdraws or any(asks_only_not_to_keep(message.text) for _, message in before):
+    withdraws = any(message.role == "user" and takes_back(message.text) for message in messages)
+    if withdraws or any(takes_back(message.text) for _, message in before):
         near = connection.rows(_NEAR, {**session, "first": first - _MAX_DISTANCE, "next": first})
         before = [(message_id, _decoded_or_empty(content)) for message_id, content in near]
     kept = keepable_texts([_spoken(message) for message in (*(message for _, message in before), *messages)])

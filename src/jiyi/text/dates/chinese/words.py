@@ -137,7 +137,7 @@ NAMED_DAYS: Final[dict[str, tuple[int, Hours | None]]] = {
 
 NAMED_YEARS: Final = {"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "本年": 0, "明年": 1, "后年": 2}
 
-_HOLIDAY_NAMES: Final = {
+HOLIDAY_NAMES: Final = {
     "元旦节": "new year's day",
     "元旦": "new year's day",
     "腊八节": "laba",
@@ -240,7 +240,7 @@ _HOLIDAY_CONTEXT: Final = {
 HOLIDAY: Final = re.compile(
     "|".join(
         before + re.escape(name) + after
-        for name in sorted(_HOLIDAY_NAMES, key=len, reverse=True)
+        for name in sorted(HOLIDAY_NAMES, key=len, reverse=True)
         for before, after in [_HOLIDAY_CONTEXT.get(name, ("", ""))]
     )
 )
@@ -248,10 +248,10 @@ HOLIDAY: Final = re.compile(
 
 def holiday(name: str) -> When:
     """The days of a holiday."""
-    return When(HOLIDAYS[_HOLIDAY_NAMES[name]], "holiday")
+    return When(HOLIDAYS[HOLIDAY_NAMES[name]], "holiday")
 
 
-HOLIDAY_FIRST: Final = "".join(sorted({name[0] for name in _HOLIDAY_NAMES}))
+HOLIDAY_FIRST: Final = "".join(sorted({name[0] for name in HOLIDAY_NAMES}))
 
 # After a weekday these make it a count: 上周三次, 上周一起.
 COUNTED: Final = (

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
+from jiyi.text.statements.keeping.forget_topics import Topic, forgotten_topics, speaks_of, without_topic_requests
 
-__all__ = ["Spoken", "asks_only_not_to_keep", "keepable_texts", "off_record_text", "repeats", "without_off_record"]
+__all__ = [
+    "Spoken",
+    "asks_only_not_to_keep",
+    "keepable_texts",
+    "off_record_text",
+    "repeats",
+    "takes_back",
+    "without_off_record",
+]
 
 # Folded. At the beginning of a clause: "I don't remember that" is no request.
 _CLAUSE_EN: Final = (
@@ -27,7 +37,8 @@ _END_EN: Final = r"(?= ?(?:[,.;:!?()\-–—]|$))"
 # "this, but …" and "that I smoke": what is not to be kept stands in the same sentence.
 _GOES_ON_EN: Final = r"(?= (?:but|though|because|cos|since|as|and|however|please|yet|ok)\b)"
 _THIS_EN: Final = (
-    r"(?:(?:any|all) of )?(?:this|that|it|these|those|anything)(?: (?:one|down|anywhere|part|bit|next bit))*"
+    r"(?:(?:any|all) of )?(?:this|that|it|these|those|anything|(?:the|my) last (?=one|part|bit|thing|message|sentence))"
+    r"(?: ?(?:one|down|anywhere|part|bit|thing|message|sentence|next bit))*"
 )
 _FACT_EN: Final = r"(?:that |the fact that |what |how )?(?:i|i'm|i've|im|my|we|we're|our|he|she|they|his|her)\b"
 _OFF_EN: Final = (
@@ -69,7 +80,10 @@ _WORDS: Final = re.compile(r"\w")
 _NUMBERS: Final = re.compile(r"\d+")
 # What may stand beside the request in a message that consists of it.
 _COURTESY: Final = re.compile(
-    r"\b(?:ok(?:ay)?|please|pls|thanks?|thank you|hey|oh|wait|no|yes|actually|sorry|by the way|btw)\b"
+    # Why it is not to be kept: "don't remember that, it's only for today".
+    r"[,;–—-] ?(?:it'?s|it is|that'?s|that is|because|cos|since) [^.!?;:\d]*$"
+    r"|[,，;；] ?(?:因为|这是|那是|只是)[^。.!！?？;；:：\d]*$"
+    r"|\b(?:ok(?:ay)?|please|pls|thanks?|thank you|hey|oh|wait|no|yes|actually|sorry|by the way|btw)\b"
     r"|好的?|谢谢|麻烦|拜托|哦|对了|等等|抱歉|不好意思|刚才(?:说)?的(?:那个|这个|话)?|(?:这|那)(?:个|些|件事|句话)"
 )
 
@@ -90,6 +104,8 @@ _LOOKED_AT: Final = 12_000
 _LONGEST_REQUEST: Final = 300
 
 
+# A message is looked at for a request of its own and for what it leaves of others, and again when it is answered.
+@lru_cache(maxsize=32)
 def _may_ask(text: str) -> bool:
     spelled = text.casefold()
     has, wide = spelled.__contains__, not spelled.isascii()
@@ -136,6 +152,11 @@ def asks_only_not_to_keep(text: str) -> bool:
     return _WORDS.search(rest) is None
 
 
+def takes_back(text: str) -> bool:
+    """Whether a message of a user asks not to keep something that was said before it."""
+    return asks_only_not_to_keep(text) or bool(forgotten_topics(text))
+
+
 def keepable_texts(said: Sequence[Spoken]) -> list[str]:
     """What of the messages of a conversation may be kept, one text for each.
 
@@ -147,8 +168,11 @@ def keepable_texts(said: Sequence[Spoken]) -> list[str]:
     secret = ""
     for place, (role, name, text) in enumerate(said):
         if role == "user":
-            kept.append(without_off_record(text))
-            secret = "" if kept[-1] == text else _taken_out(text)
+            topics = forgotten_topics(text)
+            kept.append(without_off_record(without_topic_requests(text) if topics else text))
+            secret = "" if topics or kept[-1] == text else _taken_out(text)
+            for topic in topics:
+                _take_back(said, kept, topic, name, place)
             if secret and name in last and asks_only_not_to_keep(text):
                 secret = said[last[name]].text
                 kept[last[name]] = ""
@@ -161,6 +185,22 @@ def keepable_texts(said: Sequence[Spoken]) -> list[str]:
         else:
             kept.append(_without_repeated(text, secret) if secret and role == "assistant" else text)
     return kept
+
+
+def _take_back(said: Sequence[Spoken], kept: list[str], topic: Topic, name: str | None, before: int) -> None:
+    """Leave out what the same person has said of a topic, and the sentences of replies that repeat it."""
+    meant = [
+        place
+        for place in range(before - 1, -1, -1)
+        if said[place].role == "user" and said[place].name == name and speaks_of(said[place].text, topic)
+    ]
+    for place in meant[:1] if topic.only_last else meant:
+        kept[place] = ""
+        for index in range(place + 1, before):
+            if said[index].role == "user":
+                break
+            if said[index].role == "assistant":
+                kept[index] = _without_repeated(kept[index], said[place].text)
 
 
 def off_record_text(said: Sequence[Spoken]) -> str:
