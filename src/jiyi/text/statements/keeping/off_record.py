@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from jiyi.text.normalize import fold
@@ -103,6 +104,8 @@ _LOOKED_AT: Final = 12_000
 _LONGEST_REQUEST: Final = 300
 
 
+# A message is looked at for a request of its own and for what it leaves of others, and again when it is answered.
+@lru_cache(maxsize=32)
 def _may_ask(text: str) -> bool:
     spelled = text.casefold()
     has, wide = spelled.__contains__, not spelled.isascii()
