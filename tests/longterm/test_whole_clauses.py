@@ -183,3 +183,21 @@ def test_the_name_of_a_relative_stays_when_what_they_do_has_changed(
 )
 def test_only_a_relative_who_is_named_in_the_fact_alone_is_named_again(fact: str, message: str, left: str) -> None:
     assert relative_named_in(fact, message)[1] == left
+
+
+@pytest.mark.parametrize(
+    "text", ["下周三我要去协和医院复查", "我住在和平路8号", "天气暖和了我就去跑步", "这家店叫共和国际"]
+)
+def test_a_word_that_contains_the_word_for_and_is_not_cut(text: str) -> None:
+    assert pieces_of(text) == [text]
+
+
+def test_two_things_beside_each_other_are_two_pieces() -> None:
+    assert [piece.strip("和") for piece in pieces_of("我喜欢茶和咖啡")] == ["我喜欢茶", "咖啡"]
+
+
+@pytest.mark.parametrize("message", ["我不喜欢你叫我老王，叫我王老师吧", "我下周出差，提醒我周五订票"])
+def test_what_the_assistant_is_to_do_for_the_speaker_has_no_speaker_as_its_subject(message: str) -> None:
+    texts = " ".join(claim.text for claim in split_claims(message))
+    assert "我叫我" not in texts
+    assert "我提醒我" not in texts
