@@ -19,7 +19,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from jiyi.text import Analyzer, fold
-from jiyi.text.rarity import MAX_RARITY, STEPS, word_hash
+from jiyi.text.rarity import MAX_RARITY, STEPS
+from jiyi.text.term_ids import term_id
 
 TARGET = Path(__file__).parent.parent / "src" / "jiyi" / "text" / "data" / "rarity.bin"
 CHINESE_SHIFT = 2.0
@@ -68,7 +69,7 @@ def chinese() -> dict[str, float]:
 def main() -> int:
     """Write the table."""
     table = {
-        word_hash(word): round(min(MAX_RARITY, max(0.0, -math.log(p))) * STEPS)
+        term_id(word): round(min(MAX_RARITY, max(0.0, -math.log(p))) * STEPS)
         for source in (latin(), chinese())
         for word, p in source.items()
     }

@@ -1,6 +1,7 @@
 """The profile in the prompt of a turn: what an answer has to respect, whatever is asked."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -311,3 +312,36 @@ def test_what_is_left_of_the_profile_goes_to_what_is_nearest_to_the_question(mem
     assert ordered == ["I'm allergic to penicillin", "I collect stamps", "I drive a Transit van", "I play the cello"]
     newest_first = ["I'm allergic to penicillin", "I collect stamps", "I play the cello", "I drive a Transit van"]
     assert [fact.content for fact in in_order(facts)] == newest_first
+
+
+@pytest.mark.parametrize(
+    ("over", "ahead", "again"),
+    [
+        ("Mum's visitors leave on 20 September", "The exam is on 3 December", "Rent goes up every October"),
+        ("九月二十号要去领证件", "十二月三号有一场考试", "每年十月要交物业费"),
+    ],
+)
+def test_what_was_to_come_on_a_day_that_has_passed_is_shown_last(
+    open_memory: OpenMemory, over: str, ahead: str, again: str
+) -> None:
+    said_at, now = datetime(2026, 9, 6, 10, tzinfo=UTC), datetime(2026, 11, 6, 10, tzinfo=UTC)
+    memory = open_memory(clock=lambda: now)
+    for text in (ahead, again, over):
+        memory.longterm.extract_and_store_memories_for_round("main", "s", text, "ok", created_at=said_at)
+    facts = memory.list(memory_types="fact")
+    assert sorted(fact.content for fact in facts) == sorted((over, ahead, again))
+
+    def nearest_is_over(fact: MemoryEntry) -> int:
+        return int(fact.content != over)
+
+    assert in_order(facts, nearest_is_over, now)[-1].content == over
+    assert in_order(facts, nearest_is_over, said_at)[0].content == over
+
+
+@pytest.mark.parametrize("text", ["She's coeliac, so no bread", "他有哮喘，不能跑步"])
+def test_what_is_said_of_somebody_else_is_not_the_health_of_the_user(memory: AgentMemory, text: str) -> None:
+    own = "I'm allergic to nuts"
+    keep(memory, own)
+    keep(memory, text)
+    facts = memory.list(memory_types="fact")
+    assert [fact.content for fact in in_order(facts)] == [own, text]

@@ -358,11 +358,21 @@ def test_neighbours_that_are_just_as_similar_change_nothing() -> None:
     assert in_company == pytest.approx(alone)
 
 
-@pytest.mark.parametrize(("cosine", "share"), [(0.15, 0.25), (0.3, 1.0), (0.9, 1.0)])
+@pytest.mark.parametrize(("cosine", "share"), [(0.16, 0.2), (0.4, 1.0), (0.9, 1.0)])
 def test_the_nearest_meaning_counts_in_full_only_if_it_stands_out(cosine: float, share: float) -> None:
-    # One embedder calls strangers 0.1 alike, another 0.8: what counts is what stands out by 0.2.
+    # One embedder calls strangers 0.1 alike, another 0.8: what counts is what stands out by 0.3.
     values = score(candidates(counts([[0], [0]]), cosine=[0.1, cosine], mean_cosine=0.1), WEIGHTS)
     assert values.total[1] == pytest.approx(WEIGHTS.dense * share)
+
+
+def test_a_text_that_stands_alone_and_a_turn_that_fit_in_full_are_equal() -> None:
+    fact, turn = totals(counts([[1], [1]]), cosine=[0.9, 0.9], mean_cosine=0.1, alone=[True, False])
+    assert fact == pytest.approx(turn)
+
+
+def test_meaning_decides_between_texts_that_stand_alone_and_share_a_few_words() -> None:
+    some_words, meant = totals(counts([[1, 0], [0, 0]]), cosine=[0.2, 0.5], mean_cosine=0.1, alone=[True, True])
+    assert meant > some_words
 
 
 def test_texts_that_are_all_alike_in_meaning_are_ranked_by_words_alone() -> None:

@@ -10,6 +10,8 @@ KINDS = {
         *("I'm vegetarian", "I'm allergic to ibuprofen", "My husband Olaf has a pacemaker", "I don't drink alcohol"),
         *("我对青霉素过敏", "我现在戒糖", "我妈膝盖做过手术", "我不吃猪肉", "我爸有高血压，在吃降压药"),
         *("I take 20 mg of omeprazole every morning.", "Clara doesn't eat fish.", "我每天早上吃一片阿司匹林"),
+        *("I have a bad back", "Tom's back on meat", "I'm trying to lose weight, 1500 calories a day"),
+        *("He still won't touch prawns", "我胃不好", "我膝盖疼", "我吃不了辣的", "我妈牙不好，硬的东西吃不了"),
     ),
     "identity": (
         *("I'm Marcus, 41", "My name is Marcus", "I live in Leeds", "My wife is Priya", "Priya is my wife"),
@@ -43,6 +45,8 @@ KINDS = {
     "": (
         "My phone is a Pixel 8",
         "I run every Saturday morning",
+        "The car has a broken window",
+        "I can't touch that code without tests",
         "I drive a Transit van",
         "Our office has a blue door",
         "我骑电动车上班",

@@ -3,7 +3,7 @@
 import pytest
 
 from jiyi.sync import AgentMemory
-from jiyi.text.statements.keeping.off_record import without_off_record
+from jiyi.text.statements.keeping.off_record import asks_only_not_to_keep, without_off_record
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,18 @@ def test_of_a_very_long_text_beginning_and_end_are_looked_at() -> None:
     assert "I like tea." in left
     assert len(left) > len(filling)
     assert without_off_record(filling) == filling
+
+
+@pytest.mark.parametrize(
+    ("said", "before"),
+    [
+        ("don't remember the last one, it's only for this branch", True),
+        ("Don't keep that, it's private", True),
+        ("这个别记，这是私事", True),
+        ("别记了，因为是我瞎说的", True),
+        ("Don't keep that, my PIN is 1234", False),
+        ("I don't remember the last one", False),
+    ],
+)
+def test_a_request_with_its_reason_means_what_was_said_before(said: str, before: bool) -> None:
+    assert asks_only_not_to_keep(said) is before

@@ -223,6 +223,7 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
         said=said.already,
         conflicts=blocks.conflicts,
         nearness=blocks.near,
+        now=deps.stores.now(),
     )
     if shown:
         blocks.shown += [shown_memory(fact, "profile") for fact in shown]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
+from functools import partial
 from typing import Final
 
 from jiyi.longterm.conflicts import OpenConflicts
@@ -30,6 +31,7 @@ from jiyi.text.statements.keeping.fact_kinds import (
     is_request,
     states_own_name,
 )
+from jiyi.text.statements.keeping.upcoming import is_over
 
 MAX_FACTS: Final = 300
 """How many are read, the pinned and the most important first."""
@@ -62,23 +64,27 @@ _OTHERS: Final = {HEALTH: _Kind(6, _OF_OTHERS), IDENTITY: _Kind(8, _OF_OTHERS), 
 _REST: Final = _Kind(11)
 _REST_OF_OTHERS: Final = _Kind(12, _OF_OTHERS)
 _APPOINTMENT: Final = _Kind(13)
+_OVER: Final = _Kind(14)
 _REMAINING: Final = (_REST, _REST_OF_OTHERS, _APPOINTMENT)
 _MAX_NEAR: Final = 10_000
 
 
 def in_order(
-    facts: Iterable[MemoryEntry], nearness: Callable[[MemoryEntry], int | None] = lambda _: None
+    facts: Iterable[MemoryEntry],
+    nearness: Callable[[MemoryEntry], int | None] = lambda _: None,
+    now: datetime | None = None,
 ) -> list[MemoryEntry]:
     """The facts that state something, in the order in which a profile is filled.
 
     Pinned; how the assistant is to answer; what the user is called; the user's own health, then identity; other
     standing instructions; other people's health; the user's preferences; other people's identity and preferences; other
-    facts; appointments. Inside of each the more important and the newer first; of other facts and appointments those
-    with the smallest `nearness`, their place among what is found for the question, come before all.
+    facts; appointments; what was to come on a day that has passed. Inside of each the more important and the newer
+    first; of other facts and appointments those with the smallest `nearness`, their place among what is found for the
+    question, come before all.
     """
 
     def place(fact: MemoryEntry) -> tuple[float | str, ...]:
-        kind = _kind(fact)
+        kind = _kind(fact, now)
         near = nearness(fact) if kind in _REMAINING else None
         by_question = (_REST.place - 1 + near / _MAX_NEAR,) if near is not None and near < _MAX_NEAR else (kind.place,)
         return (*by_question, -round(fact.importance_score, 1), -fact.created_at.timestamp(), fact.id)
@@ -86,7 +92,7 @@ def in_order(
     return sorted((fact for fact in facts if fact.pinned or not is_request(fact.content)), key=place)
 
 
-def _kind(fact: MemoryEntry) -> _Kind:
+def _kind(fact: MemoryEntry, now: datetime | None) -> _Kind:
     if fact.pinned:
         return _PINNED
     claim = fact.source.claim
@@ -98,7 +104,9 @@ def _kind(fact: MemoryEntry) -> _Kind:
     if kind == IDENTITY and not about_others and states_own_name(fact.content):
         return _NAME
     rest = _APPOINTMENT if fact.domain == _SCHEDULE else _REST_OF_OTHERS if about_others else _REST
-    return (_OTHERS if about_others else _OWN).get(kind, rest)
+    found = (_OTHERS if about_others else _OWN).get(kind, rest)
+    over = now is not None and found in _REMAINING and is_over(fact.content, fact.event_time, now.date())
+    return _OVER if over else found
 
 
 def build_profile(
@@ -112,6 +120,7 @@ def build_profile(
     said: Callable[[MemoryEntry], bool],
     conflicts: OpenConflicts,
     nearness: Callable[[MemoryEntry], int | None] = lambda _: None,
+    now: datetime | None = None,
 ) -> tuple[str, list[MemoryEntry]]:
     """The block in at most `budget` tokens, and the facts in it; those of which `said` is true are left out.
 
@@ -121,16 +130,18 @@ def build_profile(
     marked, and stands after it.
     """
     heading = PROFILE_HEADING[language]
+    kind = partial(_kind, now=now)
     selection = _Selection(
         budget - counter.count(fenced(heading, [""])),
         lambda fact: fitted_line(fact, language, zone, scope, counter, _MAX_LINE, outdated=fact.id in conflicts),
         counter,
         lambda fact: [newer for newer in conflicts.newer_than(fact) if not said(newer)],
+        lambda fact: kind(fact).share,
     )
-    ordered = [fact for fact in in_order(facts, nearness) if not said(fact)]
-    reserved = [fact for fact in ordered if _kind(fact) is _PINNED or _kind(fact).share in _RESERVED]
+    ordered = [fact for fact in in_order(facts, nearness, now) if not said(fact)]
+    reserved = [fact for fact in ordered if kind(fact) is _PINNED or kind(fact).share in _RESERVED]
     selection.fill(reserved)
-    selection.fill([fact for fact in reserved if _kind(fact).share == _ALWAYS], above_shares=True)
+    selection.fill([fact for fact in reserved if kind(fact).share == _ALWAYS], above_shares=True)
     selection.fill(ordered)
     selection.fill(ordered, above_shares=True)
     shown = conflicts.newer_first(fact for fact in ordered if fact.id in selection.lines)
@@ -151,6 +162,7 @@ class _Selection:
         line: Callable[[MemoryEntry], str],
         counter: TokenCounter,
         newer: Callable[[MemoryEntry], Sequence[MemoryEntry]],
+        share: Callable[[MemoryEntry], str],
     ) -> None:
         self.lines: dict[str, str] = {}
         self._left = room
@@ -159,6 +171,7 @@ class _Selection:
         self._line = line
         self._counter = counter
         self._newer = newer
+        self._share = share
 
     def fill(self, facts: Iterable[MemoryEntry], *, above_shares: bool = False) -> None:
         """Take what fits, in this order; with `above_shares` also what is above the share of its kind."""
@@ -173,7 +186,7 @@ class _Selection:
         lines = {each: line for each, line in lines.items() if each not in self.lines}
         # The end of a line is a token of its own at most.
         cost = sum(self._counter.count(line) + 1 for line in lines.values())
-        share = _kind(fact).share
+        share = self._share(fact)
         # The first of each kind may be longer than its share.
         above = bool(share) and cost > self._shares[share] and self._shares[share] < self._whole[share]
         if above and (share == _OF_OTHERS or not above_shares):

@@ -80,6 +80,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
         asked = np.where(threads.conversation, [row.question_share for row in rows], 0.0)
     conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
     words = _Terms.of([row.words for row in rows], [row.word_counts for row in rows])
+    word_counts, related = _counts_and_related(question.words, words, with_related=vectors is not None)
     return Gathered(
         ids=[ids[place] for place in candidates],
         times=times[scored].tolist(),
@@ -88,17 +89,17 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             neighbours=_neighbours(times, threads)[scored],
             entries=statistics.entries,
             words=_field(
-                words,
+                word_counts,
                 [row.length for row in rows],
-                _ids(question.words),
                 statistics.word_df,
                 statistics.mean_length,
                 [specificity(word) for word in question.words],
             ),
             bigrams=_field(
-                _Terms.of([row.bigrams for row in rows], [row.bigram_counts for row in rows]),
+                _Terms.of([row.bigrams for row in rows], [row.bigram_counts for row in rows]).counts_of(
+                    _ids(question.bigrams)
+                ),
                 [row.bigram_length for row in rows],
-                _ids(question.bigrams),
                 statistics.bigram_df,
                 statistics.mean_bigram_length,
                 [specificity(pair) for pair in question.bigrams],
@@ -119,7 +120,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
-            related=_related(question.words if vectors is not None else (), words)[scored],
+            related=related[scored],
             answers=(_has_any_term(question.answer_terms, words) * ~threads.timed)[scored]
             if question.answer_terms
             else None,
@@ -297,27 +298,29 @@ class _Terms(NamedTuple):
         order = ids.argsort(kind="stable")
         ordered = ids[order]
         first = ordered.searchsorted(possible)
-        times = ordered.searchsorted(possible, side="right") - first
-        at = np.repeat(np.arange(len(places)), times)
-        # Mostly a term is wanted once; the related words of two words may be the same.
-        which = order[first[at] + np.arange(len(at)) - (times.cumsum() - times)[at]]
+        if (ordered[1:] == ordered[:-1]).any():
+            # The related words of two words may be the same.
+            times = ordered.searchsorted(possible, side="right") - first
+            at = np.repeat(np.arange(len(places)), times)
+            which = order[first[at] + np.arange(len(at)) - (times.cumsum() - times)[at]]
+        else:
+            at = np.flatnonzero(ordered[np.minimum(first, len(ordered) - 1)] == possible)
+            which = order[first[at]]
         places = places[at]
         return places, self.ends.searchsorted(places, side="right"), which
 
+    def counts_of(self, ids: TermIds) -> Floats:
+        """Rows × terms: how often each of these terms stands in a row."""
+        found = np.zeros((len(self.ends), len(ids)))
+        if len(ids):
+            places, rows, which = self.find(ids)
+            found[rows, which] = self.counts[places]
+        return found
+
 
 def _field(
-    terms: _Terms,
-    lengths: Sequence[int],
-    wanted: TermIds,
-    df: Sequence[int],
-    mean_length: float,
-    specificities: Sequence[float],
+    tf: Floats, lengths: Sequence[int], df: Sequence[int], mean_length: float, specificities: Sequence[float]
 ) -> FieldCounts:
-    """Count the wanted terms in every row at once."""
-    tf = np.zeros((len(lengths), len(wanted)))
-    if len(wanted):
-        places, rows, which = terms.find(wanted)
-        tf[rows, which] = terms.counts[places]
     return FieldCounts(
         tf,
         np.asarray(lengths, dtype=np.float64),
@@ -341,19 +344,25 @@ def _instead_of(word: str) -> tuple[TermIds, Floats]:
     return _ids((word, *others)), np.asarray((_ITSELF, *others.values()))
 
 
-def _related(words: Sequence[str], terms: _Terms) -> Floats:
-    """Rows × words: how much the best word says that a row has instead of one of the question's; 0 beside the word."""
-    found = np.zeros((len(terms.ends), len(words)))
-    wanted = [_instead_of(word) for word in words]
+def _counts_and_related(words: Sequence[str], terms: _Terms, *, with_related: bool) -> tuple[Floats, Floats]:
+    """Rows × words, both: how often a word stands in a row, and how much the best word says that stands there instead.
+
+    The second is 0 beside the word itself. Both in one search.
+    """
+    related = np.zeros((len(terms.ends), len(words)))
+    wanted = [_instead_of(word) for word in words] if with_related else []
     sizes = [len(ids) for ids, _ in wanted]
-    if sum(sizes) == len(words):
-        return found
+    if sum(sizes) <= len(words):
+        return terms.counts_of(_ids(words)), related
+    counts = np.zeros_like(related)
     columns = np.repeat(np.arange(len(words)), sizes)
-    says = np.concatenate([weights for _, weights in wanted])
-    _, rows, which = terms.find(np.concatenate([ids for ids, _ in wanted]))
-    np.maximum.at(found, (rows, columns[which]), says[which])
-    found[found >= _ITSELF] = 0.0
-    return found
+    places, rows, which = terms.find(np.concatenate([ids for ids, _ in wanted]))
+    columns, says = columns[which], np.concatenate([weights for _, weights in wanted])[which]
+    itself = says >= _ITSELF
+    counts[rows[itself], columns[itself]] = terms.counts[places[itself]]
+    np.maximum.at(related, (rows, columns), says)
+    related[related >= _ITSELF] = 0.0
+    return counts, related
 
 
 @lru_cache(maxsize=128)

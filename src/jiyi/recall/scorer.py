@@ -9,13 +9,14 @@ For each candidate, over the terms of the question:
                + 0.7 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
     matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
     confidence = min(1, best matched / 0.3); for a text of no conversation min(1, best matched)⁵
-    dense      = (smoothed cosine − mean) / max(best − mean, 0.2); neighbours have 0.75 of their weight in it
+    dense      = (smoothed cosine − mean) / max(best − mean, 0.3); neighbours have 0.75 of their weight in it
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
     own        = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions; 0.99 of
                  the same question, asked before);
-                 for a text of no conversation 0.8·dense + 1.1·related
+                 for a text of no conversation 1.2·dense + 1.1·related, and beside
+                 texts of conversations (1 + 0.5)/(1 + 1.2) of the sum
                  + 0.2 where it has a time, a number or a place and the question asks for one; not for records
-                 + 1.0 where it states the attribute of a person that the question asks for
+                 + 1.0 where it states the attribute of a person that the question asks for, 0.7 for such a text
     score      = own + 0.7 · (Σ (own/best)⁸ · exp(−days between / 3)) / (Σ (own/best)⁸ of all)
 
 A question that asks for whatever was at a time ("what did I do last Wednesday") goes by the date alone.
@@ -162,18 +163,14 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     # Only the parts that this question has: each is several calls of numpy, which few candidates do not repay.
     parts: dict[str, Floats] = {}
     if keyword:
-        # Beside words a similarity counts by how much it stands out; alone it counts as it is.
         best = _best_answer(lexical, candidates)
         if best > 0:
             factor = confidence / np.maximum(best, lexical)
             parts = {name: part * factor for name, part in lexical_parts.items()}
         if smoothed is not None:
-            dense_weight = np.where(candidates.alone, weights.alone_dense, weights.dense)
-            parts["dense"] = dense_weight * _standing_out(candidates, smoothed, weights.spread)
-        if related is not None:
-            # Other words say what similarities say. Where meaning was not asked, the words themselves are wanted.
-            parts["related"] = np.where(candidates.alone, weights.alone_related, weights.related) * related
+            parts = _with_meaning(parts, candidates, weights, smoothed, related)
     elif smoothed is not None:
+        # Beside words a similarity counts by how much it stands out; alone it counts as it is.
         parts["dense"] = smoothed
     own_score = _sum(parts) if parts else nothing
     questions = nothing
@@ -191,7 +188,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         parts["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
         own_score = own_score + parts["answer_kind"]
     if candidates.states is not None and keyword:
-        parts["attribute"] = weights.attribute * candidates.states
+        parts["attribute"] = np.where(candidates.alone, weights.alone_attribute, weights.attribute) * candidates.states
         own_score = own_score + parts["attribute"]
     total = own_score
     company = _company(candidates, own_score, weights) if keyword else None
@@ -207,6 +204,22 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     shown = lexical if keyword else nothing
     named = {name: parts.get(name, nothing) for name in PARTS}
     return Scores(total, relevance, named, shown, information, similarity, above_mean, related)
+
+
+def _with_meaning(
+    words: dict[str, Floats], candidates: Candidates, weights: ScoringWeights, smoothed: Floats, related: Floats | None
+) -> dict[str, Floats]:
+    """What the words say together with the meaning. Other words say what similarities say."""
+    alone = candidates.alone
+    dense_weight = np.where(alone, weights.alone_dense, weights.dense)
+    parts = words | {"dense": dense_weight * _standing_out(candidates, smoothed, weights.spread)}
+    if related is not None:
+        parts["related"] = np.where(alone, weights.alone_related, weights.related) * related
+    if alone.all() or not alone.any():
+        return parts
+    # The best text that stands alone comes to the level of the best other.
+    level = np.where(alone, (1.0 + weights.dense) / (1.0 + weights.alone_dense), 1.0)
+    return {name: part * level for name, part in parts.items()}
 
 
 def rounded(values: Floats) -> list[float]:

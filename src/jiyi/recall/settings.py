@@ -40,7 +40,7 @@ class ScoringWeights:
     """A longer text is not a bare question."""
     information: float = 0.3
     """The share of the question's information that has to be matched before words count in full."""
-    spread: float = 0.2
+    spread: float = 0.3
     """Similarities that differ by less than this do not tell candidates apart."""
     related: float = 0.2
     """For words that stand for those of the question."""
@@ -49,12 +49,14 @@ class ScoringWeights:
     time of their own."""
     attribute: float = 1.0
     """For a text that states the attribute of a person that the question asks for: "where do I live?"."""
-    alone_dense: float = 0.8
+    alone_dense: float = 1.2
     alone_related: float = 1.1
+    alone_attribute: float = 0.7
     alone_information: float = 1.0
     alone_power: float = 5.0
     """For texts without conversation, neighbours or time: they are judged more by meaning, and words count in full only
-    when they match everything; below that by this power of the share."""
+    when they match everything; below that by this power of the share. Beside other texts the sum is brought to their
+    level."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from hashlib import blake2b
 from pkgutil import get_data
 from typing import Final
+
+from jiyi.text.term_ids import term_id
 
 __all__ = ["is_known", "rarity", "specificity"]
 
@@ -26,11 +27,6 @@ _SPREAD: Final = 5.0
 _MIN_SPECIFICITY: Final = 0.05
 _JUDGED: Final = re.compile(r"[a-z]+|[\u4e00-\u9fff]+")
 _MIN_STEM: Final = 5
-
-
-def word_hash(word: str) -> int:
-    """The number under which the table has a word."""
-    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
 
 
 @cache
@@ -48,7 +44,8 @@ def _table() -> tuple[array[int], bytes]:
 def rarity(word: str) -> float | None:
     """-ln of the word's probability in general language; `None` when the table does not have it."""
     hashes, steps = _table()
-    wanted = word_hash(word)
+    # The table has words by the numbers that indexes know them by: what is looked for is hashed once.
+    wanted = term_id(word)
     place = bisect_left(hashes, wanted)
     return steps[place] / STEPS if place < len(hashes) and hashes[place] == wanted else None
 

@@ -48,6 +48,10 @@ _ZH_JOB: Final = (
 )
 
 
+_FOODS: Final = (
+    "meat|fish|prawns|shellfish|seafood|nuts|peanuts|eggs|dairy|milk|cheese|pork|beef|gluten|wheat|sugar|salt|alcohol"
+    "|wine|coffee"
+)
 _HEALTH: Final = any_of(
     r"\b(?:allerg\w+|intoleran\w+|c(?:o)?eliac|diabet\w+|asthma\w*|epilep\w+|hypertension|blood pressure|pregnan\w+"
     r"|pacemaker|migraines?|vegetarian|vegan|pescatarian|halal|kosher|gluten|lactose|insulin|warfarin|metformin"
@@ -62,6 +66,15 @@ _HEALTH: Final = any_of(
     r"|血型|胰岛素|在吃.{0,6}药|长期(?:吃|服)|服用"
     r"|(?:每天|每晚|每日|早上|饭[前后]|睡前)(?:都|要)?(?:吃|服).{0,8}(?:药|片|粒|毫克|胶囊|mg)|做过.{0,6}手术|痛风|甲亢|甲减|胃炎|慢性病",
     r"(?:我|他|她|爸|妈|婆|公|儿子|女儿|孩子|们)(?:现在|一直|从来?|都)?(?:不(?:能)?|从不)(?:吃|喝|沾)",
+    r"\b(?:bad|dodgy|sore|weak|injured) (?:back|neck|knees?|hips?|heart|shoulders?|eyesight|hearing)\b"
+    r"|\bbroken (?:leg|arm|wrist|ankle|foot|hand|ribs?|hip)\b"
+    r"|\b(?:arthritis|gout|ibs|reflux|an(?:a)?emi[ac]|ulcers?|eczema|thyroid|osteoporosis|depression|adhd|autis\w+)\b",
+    r"\b(?:on|my|his|her|their) (?:\w+ )?diet\b|\bcalories a day\b"
+    r"|\blow[- ](?:carb|salt|sodium|fat|sugar)\b|\bplant[- ]based\b"
+    rf"|\b(?:back on|off|gave up|given up|giving up|quit|cut out) (?:the )?(?:{_FOODS}|drink|smoking|caffeine)\b"
+    rf"|\b(?:won'?t|can'?t|cannot|mustn'?t) touch (?:[\w-]+ )?(?:{_FOODS})\b",
+    r"(?:胃|肠胃|牙|腰|腿|膝盖?|关节|眼睛?|耳朵|心脏|肝|肾|颈椎|腰椎|血脂|尿酸|视力|听力)(?:口|有点|一直|也|都|最近|老是?)*"
+    r"(?:不(?:太)?好|疼|痛|偏?高|有(?:点)?(?:问题|毛病)|不行)|[吃喝]不(?:了|得)|不敢[吃喝]",
     r"\b(?:palpitations|hives|inhaler|dementia|epipen|cholesterol|chemo\w*|dialysis)\b"
     r"|\bi(?:'m| am)(?: now)? off (?:coffee|caffeine|alcohol|dairy|sugar|salt|meat|gluten|wheat|red meat)\b",
     r"血糖|血压[高低偏]|降[压糖]药|(?:[加减调]到|改成|睡前|早上|注射|打)\D{0,3}\d+个?单位|都?不能(?:碰|沾)|(?:每天|一天|每日|早上|睡前)[一二两三四半\d]+[片粒]|结节|化疗|透析|戒咖啡",
@@ -245,11 +258,14 @@ _NAME_EN: Final = re.compile(
 )
 
 
+_PRONOUN: Final = re.compile(r"^(?:he|she|they)(?:'|’| )|^[他她]们?(?!妈的)", re.IGNORECASE)
+
+
 def begins_with_another_person(text: str) -> bool:
-    """Whether a fact begins with the name of somebody and has no word for the user: "Clara doesn't eat fish"."""
+    """Whether a fact begins with somebody's name, or "he" or "she", and has no word for the user: "She's coeliac"."""
     if _OF_THE_USER.search(fold(text)) is not None:
         return False
-    return (_NAME_EN.match(text.strip()) or _NAME_ZH.match(text.strip())) is not None
+    return any(begins.match(text.strip()) for begins in (_NAME_EN, _NAME_ZH, _PRONOUN))
 
 
 def states_nothing(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from jiyi.text.normalize import fold
@@ -36,7 +37,8 @@ _END_EN: Final = r"(?= ?(?:[,.;:!?()\-–—]|$))"
 # "this, but …" and "that I smoke": what is not to be kept stands in the same sentence.
 _GOES_ON_EN: Final = r"(?= (?:but|though|because|cos|since|as|and|however|please|yet|ok)\b)"
 _THIS_EN: Final = (
-    r"(?:(?:any|all) of )?(?:this|that|it|these|those|anything)(?: (?:one|down|anywhere|part|bit|next bit))*"
+    r"(?:(?:any|all) of )?(?:this|that|it|these|those|anything|(?:the|my) last (?=one|part|bit|thing|message|sentence))"
+    r"(?: ?(?:one|down|anywhere|part|bit|thing|message|sentence|next bit))*"
 )
 _FACT_EN: Final = r"(?:that |the fact that |what |how )?(?:i|i'm|i've|im|my|we|we're|our|he|she|they|his|her)\b"
 _OFF_EN: Final = (
@@ -78,7 +80,10 @@ _WORDS: Final = re.compile(r"\w")
 _NUMBERS: Final = re.compile(r"\d+")
 # What may stand beside the request in a message that consists of it.
 _COURTESY: Final = re.compile(
-    r"\b(?:ok(?:ay)?|please|pls|thanks?|thank you|hey|oh|wait|no|yes|actually|sorry|by the way|btw)\b"
+    # Why it is not to be kept: "don't remember that, it's only for today".
+    r"[,;–—-] ?(?:it'?s|it is|that'?s|that is|because|cos|since) [^.!?;:\d]*$"
+    r"|[,，;；] ?(?:因为|这是|那是|只是)[^。.!！?？;；:：\d]*$"
+    r"|\b(?:ok(?:ay)?|please|pls|thanks?|thank you|hey|oh|wait|no|yes|actually|sorry|by the way|btw)\b"
     r"|好的?|谢谢|麻烦|拜托|哦|对了|等等|抱歉|不好意思|刚才(?:说)?的(?:那个|这个|话)?|(?:这|那)(?:个|些|件事|句话)"
 )
 
@@ -99,6 +104,8 @@ _LOOKED_AT: Final = 12_000
 _LONGEST_REQUEST: Final = 300
 
 
+# A message is looked at for a request of its own and for what it leaves of others, and again when it is answered.
+@lru_cache(maxsize=32)
 def _may_ask(text: str) -> bool:
     spelled = text.casefold()
     has, wide = spelled.__contains__, not spelled.isascii()

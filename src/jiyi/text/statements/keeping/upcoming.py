@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from jiyi.text.date_prefilter import ENGLISH_ANCHORS, plain_spelling
 from jiyi.text.dates import DateSpan, find_dates
 
-__all__ = ["is_upcoming", "last_day_ahead"]
+__all__ = ["is_over", "is_upcoming", "last_day_ahead"]
 
 _MAX_CHARACTERS: Final = 2_000
 _GRACE: Final = timedelta(days=1)
@@ -36,6 +36,21 @@ _FAR_DIGITS: Final = re.compile(
     "(?<![0-9])(?:20[0-9]{2}|2100)(?![0-9])|[2-9][0-9]{3}[-/.][0-9]|[0-9][-/.][2-9][0-9]{3}|0s|[qh][1-4]"
     "|[0-9]{2} ?(?:day|week|month|fortnight)"
 )
+
+
+# What comes every year or month is not over when its day was.
+_AGAIN: Final = re.compile(
+    r"\b(?:every|each|birthdays?|anniversar\w+|yearly|annual\w*)\b|每|生日|纪念日|忌日", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=4_096)
+def is_over(text: str, said_at: datetime, today: date) -> bool:
+    """Whether the last day that a text names was ahead when it was said, and has passed since."""
+    if said_at.date() >= today or _AGAIN.search(text) is not None:
+        return False
+    day = last_day_ahead(text, said_at)
+    return day is not None and day + _GRACE < today
 
 
 def is_upcoming(text: str, said_at: datetime, now: datetime) -> bool:
