@@ -74,6 +74,11 @@ _SPEAKER_WORDS: Final = frozenset(
     ["i", "i'm", "im", "i've", "ive", "we", "we're", "we've", "我", "我们", "咱", "咱们", "俺"]
 )
 _WHO: Final = frozenset({"family", "friends and colleagues", "pet"})
+# 叫我王老师吧, "remind me on Monday": the assistant is to do it, and the speaker is no subject that was left out.
+_TO_THE_SPEAKER: Final = re.compile(
+    r"(?:请|就|以后|还是|那|你|都|直接)*(?:叫|喊|称呼|告诉|提醒|帮|给|替|教|陪|问|回答|回复|通知)我(?!的|家|们|[爸妈哥姐弟妹儿女老])"
+    r"|(?:please |just |so |and |then )*(?:call|tell|remind|help|give|send|ask|show|address|notify) (?:me|us)\b"
+)
 # 朋友都叫我小雯, 导师不放人: somebody is mentioned, and what follows is not about them.
 _IN_PASSING: Final = re.compile(
     r"^(?!我|咱)[^，我]{1,6}(?:都|也|老|总|就|又)?(?:叫|喊|让|催|劝|帮|给|说|骂|嫌|夸|等|找|陪|送|逼|求|问|带|接|管)(?:着|了)?我"
@@ -141,7 +146,7 @@ def parts_of(sentence: str) -> list[str]:
         who = named or (subject_of(folded) if starts_with_subject(folded) else last.subject)
         # The name stays with what is told of whoever has it: 我家的狗叫旺财，是条土狗.
         of_name = last.subject != USER and only_names_somebody(before)
-        omitted = "" if of_name else omitted_subject(bare, lead, before)
+        omitted = "" if of_name or _TO_THE_SPEAKER.match(folded) else omitted_subject(bare, lead, before)
         another = bool(found) and names_another_subject(bare, split_clauses(last.text))
         begins = (
             bool(found)
@@ -226,6 +231,8 @@ def _speaker_left_out(part: str, lead: str, before: str) -> str:
     """The speaker, where a clause can only be about them: nobody else was spoken of before it or in it."""
     han = has_han(part)
     said = fold(f"{before} {part}")
+    if _TO_THE_SPEAKER.match(fold(part)):
+        return ""
     if lead.lower() not in _SPEAKER_WORDS or relations_in(said) or names_in(before) or _OTHERS.search(said):
         return ""
     if (predicate_zh(part) if han else predicate_en(part)) != "":

@@ -29,6 +29,7 @@ from jiyi.text.statements.about.subjects import (
     subject_words,
 )
 from jiyi.text.statements.about.topics import TOPICS, topics_of
+from jiyi.text.statements.about.word_classes import tagged
 from jiyi.text.statements.keeping.statement_features import (
     FIRST_PERSON,
     OWN_STATEMENT,
@@ -69,6 +70,7 @@ _PIECES: Final = re.compile(
     r"[，；;、]\s*|,\s+|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|：\s*|:\s+"
     r"|\s*[—–]+\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
 )
+_AND_ZH: Final = "和"
 _ONLY_A_NAME: Final = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)?[,.]?\s*")
 _INTRODUCES_NAME: Final = re.compile(r"\b(?:an?|my|our|his|her|one) (?:[\w-]+ ){0,3}[a-z]+, $")
 _MIN_OF_PRONOUN: Final = 5
@@ -254,9 +256,25 @@ def stated_in_question(sentence: str) -> list[str]:
 def pieces_of(text: str) -> list[str]:
     """The parts of a fact that can be replaced by themselves."""
     code = inline_code(text)
-    ends_at = [match.end() for match in _PIECES.finditer(text) if not in_code(code, match.start())]
+    found = [match for match in _PIECES.finditer(text) if not in_code(code, match.start())]
+    if any(match[0] == _AND_ZH for match in found):
+        between = _places_of_and(text)
+        found = [match for match in found if match[0] != _AND_ZH or match.start() in between]
+    ends_at = [match.end() for match in found]
     parts = [text[a:b] for a, b in zip([0, *ends_at], [*ends_at, len(text)], strict=True) if text[a:b].strip()]
     return _with_names(parts) or [text]
+
+
+def _places_of_and(text: str) -> set[int]:
+    """Where 和 is a word of its own, not a part of one: 协和医院, 和平路."""
+    places: set[int] = set()
+    start = 0
+    for word, _ in tagged(text):
+        start = text.find(word, start)
+        if word == _AND_ZH:
+            places.add(start)
+        start += len(word)
+    return places
 
 
 def _with_names(parts: Sequence[str]) -> list[str]:
