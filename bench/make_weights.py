@@ -48,6 +48,7 @@ from jiyi.longterm.replacement import (
     Compared,
     PairFeatures,
     along_row,
+    attribute_rows,
     change_row,
     likeness,
     pair_features,
@@ -68,7 +69,7 @@ from jiyi.text.statements.replacing.change_words import ends, ends_life, ends_lo
 
 Matrix = NDArray[np.float64]
 NOT_WORTH, NO_DOMAIN = "-", "+"
-_PENALTY = {"worth": 3e-4, "domains": 3e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3, "along": 3e-3}
+_PENALTY = {"worth": 3e-4, "domains": 1e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3, "along": 3e-3}
 _STEPS = 300
 _DISTRACTORS = 10
 _DISTRACTORS_OF_LINES = 6
@@ -248,6 +249,11 @@ class Group:
     text: str
     rows: list[list[float]]
     right: int
+    said: tuple[int, ...]
+    """The rows of the clauses of the message and of the whole in the matrix of vectors."""
+    known: tuple[int, ...]
+    """Those of the parts."""
+    line: AttributeLine | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +269,8 @@ class Examples:
     """The weights of the attributes: they are learned from lines that no writer of a set has written."""
     matches: list[list[AttributeMatch]]
     """Of each step how likely the older claims are about the same attribute as its message."""
+    matches_of_pieces: list[list[AttributeMatch]]
+    """The same for the parts of facts."""
 
 
 def examples(writers: Sequence[str], vectors: Vectors) -> Examples:
@@ -281,7 +289,7 @@ def examples(writers: Sequence[str], vectors: Vectors) -> Examples:
     vectors.prepare([each.text for _, item in rounds for each in split_claims(item["user"])])
     vectors.prepare([text for s in known for m in s.messages for text in (m, *(c.text for c in split_claims(m)))])
     vectors.prepare([text for s in known for m in s.messages for text in (*clauses_of(m), *pieces_of(m))])
-    pieces, along = _pieces([said for said in known if said.line is None], vectors)
+    pieces, along = _pieces(known, vectors)
     steps = _steps(known, vectors)
     lines = [(line, tuple(map(vectors.number, texts_about(line)))) for line in attribute_lines()]
     found = vectors.matrix()
@@ -292,7 +300,7 @@ def examples(writers: Sequence[str], vectors: Vectors) -> Examples:
         pieces,
         along,
         fit_attributes(found, lines),
-        matches_of(found, lines, [(step.said, step.known, step.line) for step in steps]),
+        *matches_of(found, lines, [[(e.said, e.known, e.line) for e in group] for group in (steps, pieces)]),
     )
 
 
@@ -318,10 +326,19 @@ def train(found: Examples, without: str = "", unseen: frozenset[str] = frozenset
     result["attributes"] = found.attributes
     learned = [(step, match) for step, match in zip(found.steps, found.matches, strict=True) if seen(step)]
     result["change"], result["replaces"] = _replacement([step for step, _ in learned], [match for _, match in learned])
-    result["piece"] = _told(np.append(_choose([(g.rows, g.right) for g in found.pieces if seen(g)]), 0.0))
+    groups = [
+        (_with_attributes(group.rows, match), group.right, _WEIGHT_OF_LINE if group.line else 1.0)
+        for group, match in zip(found.pieces, found.matches_of_pieces, strict=True)
+        if seen(group)
+    ]
+    result["piece"] = _told(np.append(_choose(groups), 0.0))
     along = [each for each in found.along if seen(each)]
     result["along"] = _told(_fit(_rows(along), np.array([float(e.right) for e in along]), _PENALTY["along"]))
     return result
+
+
+def _with_attributes(rows: Sequence[Sequence[float]], matches: Sequence[AttributeMatch]) -> list[list[float]]:
+    return [[*row, *of_attribute] for row, of_attribute in zip(rows, attribute_rows(matches), strict=True)]
 
 
 def _rows(found: Sequence[Example]) -> Matrix:
@@ -537,7 +554,13 @@ def _pieces(known: Sequence[Said], vectors: Vectors) -> tuple[list[Group], list[
                 message, parts = reader.message(text_of_message), [reader.fact(text) for text in bare]
                 right = found.index(max(found))
                 if found.count(max(found)) == 1:
-                    groups.append(Group(each.writer, each.messages[changed], piece_rows(message, parts), right))
+                    numbers = tuple(map(vectors.number, texts_of_message(text_of_message)))
+                    of_parts = tuple(map(vectors.number, bare))
+                    rows = piece_rows(message, parts)
+                    groups.append(Group(each.writer, each.messages[changed], rows, right, numbers, of_parts, each.line))
+                if each.line is not None:
+                    # Whether the other parts go along, the lines do not tell.
+                    continue
                 for place, text in enumerate(texts):
                     stays = each.current is None or any(holds([part], text) for must in each.current for part in must)
                     if place != right and bool(found[place]) != stays:
@@ -554,20 +577,22 @@ def _in_brackets(text: str, gone: Sequence[Any], said: Said) -> int:
     return sum(holds([part], text) for must in gone for part in must)
 
 
-def _choose(groups: Sequence[tuple[list[list[float]], int]]) -> Matrix:
+def _choose(groups: Sequence[tuple[list[list[float]], int, float]]) -> Matrix:
     """Weights by which the right row of each group has the highest value."""
-    longest = max(len(rows) for rows, _ in groups)
-    padded = np.zeros((len(groups), longest, len(groups[0][0][0])))
+    longest = max(len(rows) for rows, _, _ in groups)
+    padded = np.zeros((len(groups), longest, len(groups[0][0][0])), dtype=np.float32)
     there = np.zeros((len(groups), longest), dtype=bool)
-    for number, (rows, _) in enumerate(groups):
+    each = np.array([weight for _, _, weight in groups])
+    each = (each / each.sum()).astype(np.float32)
+    for number, (rows, _, _) in enumerate(groups):
         padded[number, : len(rows)], there[number, : len(rows)] = rows, True
-    right = padded[np.arange(len(groups)), [place for _, place in groups]]
+    right = padded[np.arange(len(groups)), [place for _, place, _ in groups]]
     weights = np.zeros(padded.shape[2])
     for _ in range(3 * _STEPS):
         values = np.where(there, padded @ weights, -np.inf)
         shares = np.exp(values - values.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
-        slope = (np.einsum("gp,gpf->gf", shares, padded) - right).mean(axis=0)
+        slope = each @ (np.einsum("gp,gpf->gf", shares, padded) - right)
         weights -= 0.3 * (slope + _PENALTY["piece"] * weights)
     return weights
 

@@ -8,6 +8,7 @@ from jiyi.longterm.residue import relative_named_in, without_pieces
 from jiyi.sync import AgentMemory
 from jiyi.text.day_and_time import says_more
 from jiyi.text.statements.parts.claims import pieces_of, split_claims
+from jiyi.text.statements.replacing.kept_the_same import keeps_some_of
 
 
 def say(memory: AgentMemory, *messages: str) -> list[str]:
@@ -44,6 +45,32 @@ def test_a_clause_that_says_only_what_is_replaced_is_known(message: str, fact: s
 
 
 @pytest.mark.parametrize(
+    ("message", "clause"),
+    [
+        ("the sports hall it is, same evening", "we train on Mondays in the barracks"),
+        ("we leave at noon, same airport", "We leave at 7:15 from Luton"),
+        ("换到活动室了，日子没变", "每周四在食堂排练"),
+        ("她转去学会计了，学校没变", "她在长春念护理"),
+    ],
+)
+def test_what_a_message_says_stays_the_same_is_kept_with_its_clause(message: str, clause: str) -> None:
+    assert keeps_some_of(message, clause)
+
+
+@pytest.mark.parametrize(
+    ("message", "clause"),
+    [
+        ("We moved to Leeds, same company", "I live in Bath"),
+        ("搬到苏州了，公司没变", "我住在杭州"),
+        ("it's 12 euros now, same place", "The set menu costs 10 euros"),
+        ("改喝茶了，时间没变", "我早饭喝咖啡"),
+    ],
+)
+def test_what_stays_the_same_elsewhere_keeps_nothing_of_a_clause(message: str, clause: str) -> None:
+    assert not keeps_some_of(message, clause)
+
+
+@pytest.mark.parametrize(
     "messages",
     [
         ("周二上午十点跟老王开会。", "周三上午十一点跟小李开会。", "周二的会取消了。"),
@@ -71,6 +98,9 @@ def test_every_fact_stands_in_what_was_said(room: AgentMemory, messages: tuple[s
         ("I hate mushrooms and cook on gas", "I cook on gas"),
         ("我在铁路上班，喜欢钓鱼", "我喜欢钓鱼"),
         ("My aunt Petra is from Bergen, she's a baker", "My aunt Petra: she's a baker"),
+        ("We pay for Netflix and Spotify.", "We pay for Spotify."),
+        ("订了一台吹风机和一把人体工学椅", "订了一把人体工学椅"),
+        ("I don't use Slack, Teams", "Teams"),
     ],
 )
 def test_the_rest_of_a_fact_reads_alone(fact: str, left: str) -> None:

@@ -37,6 +37,13 @@ _WEDDING: Final = re.compile(
     r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the|spring|summer|autumn|winter|church) wedding\b"
     r"|^(?:about me: )?wedding"
 )
+# Who a couple are, where no word for a partner stands: 和小薇谈了两年, "Callum and I have been together since May".
+_COUPLE: Final = re.compile(
+    r"[和跟同][^，。]{1,6}(?:谈|处|交往)(?:了|着|过)|谈(?:了个?)?恋爱|热恋|异地恋|见(?:了)?(?:双方)?(?:家长|父母)|求婚|订婚"
+    r"|\b(?:i|we|we've|i've) (?:have |'ve )?(?:been |are |got )?(?:together|going out|dating|an item)\b"
+    r"|\b(?:seeing|dating|going out with) (?!the\b|my (?:doctor|gp|dentist)|an? (?:doctor|specialist|film|play))"
+    r"|\bproposed to\b|\bmoving in together\b"
+)
 _HAVING: Final = re.compile(r"(?:I|We)(?:'ve| have)(?: got)? |我们?(?:家里?)?(?:养了|养着|养|有)")
 _COUNTED: Final = re.compile(r"(我们?)?(?=(?:an?|one|two|three|\d+) |[一两二三四五])")
 _TOGETHER_NAMED: Final = re.compile(
@@ -53,6 +60,12 @@ _IS_GONE: Final = re.compile(
 _POSSESSES: Final = re.compile(r"[开有养买]|是|\b(?:drives?|have|has|own|owns|is|got)\b")
 _DESCRIBES: Final = re.compile(
     r"^(?:that|which|who|it|it's|he|she|with|since|for) |^(?:它|每月|每年|每天|一共|已经|用了|开了|跑了)"
+)
+_COORDINATES: Final = re.compile(r"(?:、|\band|&|\+|\bplus|和|还有|以及)\s*$")
+_ONE_OF_LIST: Final = re.compile(
+    r"(?:an?|the|my|our|some|two|three) (?!(?:week|month|year|day|hour|lot|bit)s?\b)[a-z]"
+    r"|[A-Z][\w'&]*(?: [A-Z][\w'&]*)*(?: and| or| &)?$|[a-z]+ing (?:for|at|in|on|to|with|a|the) "
+    r"|[一两三][把台只条个张辆件套](?![月年半小])|(?:也|还|另外|平时|同时)[\u3400-\u9fff]{2}"
 )
 _TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 
@@ -95,18 +108,29 @@ def given_up(message: str, facts: Sequence[MemoryEntry]) -> dict[int, str | None
         places = [
             place
             for place, fact in enumerate(facts)
-            if thing.is_in(fact.content)
-            and not about_different_things(message, fact.content)
-            and not forbids(message, fact.content)
+            if thing.is_in(fact.content) and _may_be_meant(thing, message, fact) and not forbids(message, fact.content)
         ]
         named = [n for n in places if thing.is_named_in(facts[n].content)]
         having = [n for n in places if _POSSESSES.search(fold(facts[n].content))]
-        certain = bool(named) or len(having) <= 1
+        of_kind = [piece for n in places for piece in pieces_with(thing, pieces_of(facts[n].content))]
+        certain = bool(named) or (len(of_kind) <= 1 if thing.several else len(having) <= 1)
+        if thing.several and not certain and len(clauses_of(message)) > 1:
+            # Which of several flights or medicines it is, another clause may tell.
+            continue
         for place in named or places:
             fact = facts[place].content
             told = certain and not one_of_several(message, fact)
             found.setdefault(place, _left_without(thing, fact) if told else None)
     return found
+
+
+def _may_be_meant(thing: EndedObject, message: str, fact: MemoryEntry) -> bool:
+    """Whether a message may speak of the thing of a fact: by its name, or by its kind where it is nobody else's."""
+    if thing.kind is None:
+        return not about_different_things(message, fact.content)
+    folded, theirs = fold(message), subject_of_fact(fact)
+    named = any(mentions(folded, name) for name in names_in(fact.content))
+    return named or theirs == USER or mentions_subject(folded, theirs)
 
 
 def _left_without(thing: EndedObject, fact: str) -> str:
@@ -116,10 +140,16 @@ def _left_without(thing: EndedObject, fact: str) -> str:
     for place, piece in enumerate(pieces):
         bare = piece.strip(" ,，；;、。.")
         read = predicate_zh(bare) if has_han(bare) else predicate_en(bare)
-        describes = read is None or _DESCRIBES.search(fold(bare)) is not None
+        describes = (read is None and not _listed(pieces, place)) or _DESCRIBES.search(fold(bare)) is not None
         if place - 1 in going and describes and not starts_with_subject(fold(bare)):
             going.add(place)
     return without_pieces(pieces, going) if len(going) < len(pieces) else ""
+
+
+def _listed(pieces: Sequence[str], place: int) -> bool:
+    """Whether a part of a fact is one more of a list: "(a drill and) an old saw", "(Netflix,) Spotify"."""
+    bare, before = pieces[place].strip(" ,，；;、。."), pieces[place - 1]
+    return _COORDINATES.search(before) is not None or _ONE_OF_LIST.match(bare) is not None
 
 
 def left_of_ended(message: str, fact: str) -> str:
@@ -186,7 +216,9 @@ def _of_partners(message: str, fact: MemoryEntry) -> bool:
     said = next((clause for clause in clauses_of(message) if ends_love(fold(clause))), message)
     parted = USER if _TOGETHER.search(fold(said)) else named_subject(said) or subject_of(fold(said))
     named = any(mentions(fold(message), name) for name in names_in(fact.content))
-    of_couple = "relationship" in topics_of(text) or _WEDDING.search(text) is not None
+    of_couple = "relationship" in topics_of(text) or any(found.search(text) for found in (_WEDDING, _COUPLE))
     if parted not in {USER, *PARTNERS}:
         return (named or subject == parted) and of_couple
-    return subject in PARTNERS or (subject == USER and of_couple) or (named and of_couple)
+    # "Callum and I have been together since May" is told of both.
+    ours = subject == USER or (_COUPLE.search(text) is not None and _TOGETHER.search(text) is not None)
+    return subject in PARTNERS or (ours and of_couple) or (named and of_couple)

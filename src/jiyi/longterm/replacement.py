@@ -146,7 +146,8 @@ class ReplacementModel(TrainedJudge):
     def pieces(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
         """How much each part of an older fact is like the one that a message replaces."""
         line = self._weights.piece
-        return [line.value(row) for row in piece_rows(message, parts)]
+        rows = zip(piece_rows(message, parts), attribute_rows(self.attributes(message, parts)), strict=True)
+        return [line.value([*row, *of_attribute]) for row, of_attribute in rows]
 
     def along(self, message: Compared, parts: Sequence[Compared], replaced: int) -> list[float]:
         """How likely each part of an older fact goes when one of them is replaced."""
@@ -334,6 +335,18 @@ def piece_rows(message: Compared, parts: Sequence[Compared]) -> list[list[float]
         pair = pair_features(message, part, others, place)
         rows.append([*pair, *(float(value) for value in found)])
     return rows
+
+
+def attribute_rows(matches: Sequence[AttributeMatch]) -> list[list[float]]:
+    """How likely each part of an older fact is about the attribute of a message, and how much likelier than others."""
+    rows = []
+    for place, match in enumerate(matches):
+        leads = [_lead([each[column] for each in matches], place) for column in _COMPARED_COLUMNS]
+        rows.append([*match, *leads, leads[-1] * match.certain_of_fact])
+    return rows
+
+
+_COMPARED_COLUMNS: Final = tuple(AttributeMatch._fields.index(name) for name in ("same", "log_same", "overlap"))
 
 
 def _lead(scores: Sequence[float], place: int) -> float:

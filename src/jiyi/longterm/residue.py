@@ -43,6 +43,13 @@ _DAY: Final = re.compile(
 _NOUN: Final = re.compile(r"[\u3400-\u9fff]{2,8}$")
 _COORDINATED: Final = re.compile(r"\b(?:and|but|&)\s*$", re.IGNORECASE)
 _ONE_MORE: Final = re.compile(r"^(?:an?|the|my|our|some|one|two|three|four|five|\d+|[A-Z])\b")
+# What stands before the first of several: (I subscribe to) Netflix, Spotify; (订了)一台吹风机和一把椅子.
+_BEFORE_LIST: Final = re.compile(
+    r"(?:I|We)(?:'m|'re|'ve)?(?: [a-z]+){1,3} (?=[A-Z])"
+    r"|[\u3400-\u9fff]{1,6}?(?=[一两三四几\d]+[把台只条个张辆件套本份盆])"
+)
+_ONLY_NAMES: Final = re.compile(r"(?:[A-Z][\w'&]*(?:,? and |, | |\.$|$))+$")
+_COUNTED: Final = re.compile(r"[一两三四几\d]+[把台只条个张辆件套本份盆]")
 _NEGATED: Final = re.compile(r"\b(?:not|never|no)\b|n't\b|不|没")
 _HE_OR_SHE: Final = re.compile(r"^(?:he|she|they|he's|she's|they're)\b|^[他她]")
 _OWNED: Final = re.compile(
@@ -103,8 +110,16 @@ def without_pieces(pieces: Sequence[str], gone: AbstractSet[int]) -> str:
         or not any(says_something(fold(piece)) for piece in left)
     ):
         return ""
-    whole = text if left[0] is pieces[0] else _readable(text, pieces[0])
+    whole = text if left[0] is pieces[0] else _as_listed(text, pieces[0]) or _readable(text, pieces[0])
     return _with_thing(whole, pieces[0]) if _ONLY_A_TIME.match(whole) else whole
+
+
+def _as_listed(text: str, first: str) -> str:
+    """The rest of a list with what stood before its first: "I subscribe to Spotify"; empty where it is no list."""
+    before = _BEFORE_LIST.match(first)
+    if before is None or _NEGATED.search(fold(first)) or not (_COUNTED if has_han(text) else _ONLY_NAMES).match(text):
+        return ""
+    return before[0] + text
 
 
 def _with_thing(time: str, first: str) -> str:

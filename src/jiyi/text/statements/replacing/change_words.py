@@ -104,9 +104,11 @@ _ENDS_LIFE: Final = any_of(
     r"|(?:went|gone) to (?:his|her) rest|crossed the rainbow|is gone now|(?:had to |we )(?:say|said) goodbye)\b",
 )
 _ENDS_LOVE: Final = any_of(
-    r"分手|(?:跟|和|同)(?:她|他|佢|[^，。]{1,4})分了|分了[，。]|上(?:周|週|个?月)分了|离婚|吹了|掰了|退婚",
+    r"分手|(?:跟|和|同)(?:她|他|佢|[^，。]{1,4})分了|分了[，。]|上(?:周|週|个?月)分了|离婚|吹了|掰了|退婚"
+    r"|我(?:俩|们|[跟和][^，。]{1,4})(?:已经|刚|上周|上个?月|前几天|最近|昨天|去年)*(?:分开|分|散|断)了(?=$|[，。！!…])|(?:恢复|回归|又是?)单身",
     r"\b(?:broke up|split up|broken up|called it off|divorc\w+|separated|that'?s over|dumped (?:me|him|her)"
-    r"|we'?re done|ended things|it'?s over (?:with|between)|back the ring|ring back|wedding'?s off|no wedding)\b",
+    r"|we'?re done|ended things|it'?s over (?:with|between)|back the ring|ring back|wedding'?s off|no wedding"
+    r"|(?:newly|i'?m|me|officially) single now|single again)\b",
 )
 _ENDS_PREGNANCY: Final = any_of(
     r"没保住|流产|孩子没了|生了|出生|落地",

@@ -22,7 +22,8 @@ _LIGHT: Final = r"(?:(?:going to|doing|playing|taking|using|eating|drinking|the|
 _WHAT: Final = r"(?P<what>[A-Za-z][\w'&-]*(?: [A-Za-z][\w'&-]*){0,3})"
 _ENDED_EN: Final = (
     re.compile(
-        r"\b(?:sold|scrapped|ditched|cancelled|canceled|quit|gave up|given up|packed in|binned|returned|got rid of"
+        r"\b(?:sold|flogged|cashed in|axed|jacked in|called time on|wound (?:up|down)|shut(?: down)?|closed(?: down)?"
+        r"|scrapped|ditched|cancelled|canceled|quit|gave up|given up|packed in|binned|returned|got rid of"
         r"|gave away|wrote off|(?:stepped|stood) down from|(?:resigned|withdrew) from|pulled out of|dropped out of"
         r"|stopped|unsubscribed from|deleted|chucked(?: in)?|came off|took me off|taken me off|dropped)"
         rf" {_LIGHT}{_WHAT}"
@@ -36,6 +37,7 @@ _ENDED_EN: Final = (
     re.compile(rf"\b(?:the|my|our) {_WHAT} went (?:as|in|for) (?:part exchange|scrap)"),
     re.compile(rf"\b(?:bought|took) (?:the|my|our) {_WHAT} off (?:me|us)\b"),
     re.compile(rf"\bno more {_WHAT}"),
+    re.compile(rf"\brefund(?:ed|s)?(?: me| us)? (?:for|on) {_LIGHT}{_WHAT}"),
     re.compile(
         rf"\b(?:don't|dont|doesn't|no longer) (?:do|go to|play|take|have|use|eat|drink|own|see|run|teach|does|goes to"
         rf"|plays|takes|has|uses|eats|drinks|owns|runs|teaches) {_LIGHT}{_WHAT}"
@@ -54,8 +56,8 @@ _NOT_SO_EN: Final = re.compile(
 )
 _OVER_ZH: Final = (
     r"(?:卖(?:了|掉|给)|退(?:了|掉|订)|停(?:了|掉)|取消|黄了|考完|结束|关(?:了|门|张)|转让|盘(?:出去|给|掉)|注销|送(?:人|走)|扔(?:了|掉)|报废"
-    r"|丢了|辞(?:了|掉)|拆了|卸(?:了|载)|还给|解散|散(?:了|伙)|跑路|泡汤|作废|戒(?:了|掉)|撂挑子|做完了|让[^，]{1,8}(?:骑走|开走|买走)|被[^，]{1,6}买走"
-    r"|不(?:去|学|练|上|考|吃|喝|养|订|续|办|报|做|打|玩|弹|拉|跑|租|用|追|当|干|抽|碰|拍|带)了)"
+    r"|转手|出掉|处理掉|清掉|退票|退款|丢了|辞(?:了|掉)|拆了|卸(?:了|载)|还给|解散|散(?:了|伙)|跑路|泡汤|作废|戒(?:了|掉)|撂挑子|做完了|让[^，]{1,8}(?:骑走|开走|买走)|被[^，]{1,6}买走"
+    r"|不(?:去|学|读|念|练|上|考|吃|喝|养|订|续|办|报|做|打|玩|弹|拉|跑|租|用|追|当|干|抽|碰|拍|带)了)"
 )
 _BETWEEN_ZH: Final = (
     r"(?:那[头边]|这[头边])?(?:也|都|已经|终于|年前|上个?月|上周|昨天|前几天|全|就|我|最近|刚|早就|后来|去年|今年)*"
@@ -93,6 +95,49 @@ _KINDS: Final = (
     (re.compile(r"^(?:健身卡|健身房|健身|gym)$"), re.compile(r"健身|撸铁|\bgym\b")),
     (re.compile(r"^(?:游戏|手游|gaming)$"), re.compile(r"游戏|王者|原神|吃鸡|\bgam(?:e|es|ing)\b")),
     (re.compile(r"^(?:店|铺子|shop|store)$"), re.compile(r"店|铺|\b(?:shop|store)\b")),
+    (
+        re.compile(r"^(?:bike|bicycle|pushbike|自行车|单车|电动车|小电驴|电瓶车)$"),
+        re.compile(r"\b(?:bikes?|bicycle|cycl(?:e|es|ing))\b|自行车|单车|骑(?:车|行)|电动车|电驴|电瓶车"),
+    ),
+)
+# The same for what people often have several of.
+_SEVERAL: Final = (
+    (
+        re.compile(r"^(?:course|degree|studies|programme|uni|university|学业|学位)$"),
+        re.compile(
+            r"\b(?:course|degree|mba|bsc|msc|masters?|phd|doctorate|diploma|studying|undergrad\w*|uni|university)\b"
+            r"|(?:读|念|攻读)(?:着|的是|了)?(?:在职|全日制)?[^，。]{0,8}(?:硕士|博士|研究生|本科|大专|mba|专业)|在职研"
+        ),
+    ),
+    (
+        re.compile(r"^(?:(?:big )?trip|holiday|vacation|getaway|travel plans?|flights?|旅行|旅游|行程|机票)$"),
+        re.compile(
+            r"\b(?:trip|holiday|vacation|getaway|flights?|fly(?:ing)?|travell?ing|honeymoon|airbnb)\b"
+            r"|旅行|旅游|机票|飞(?!机场)|自驾|度假|出国玩|去[^，。]{1,8}玩|行程"
+        ),
+    ),
+    (
+        re.compile(r"^(?:tablets?|pills?|meds|medication|medicine|supplements?|药|药片|保健品|补剂)$"),
+        re.compile(
+            r"\b(?:tablets?|pills?|medication|supplements?|\d+ ?m?c?g)\b"
+            r"|\b(?:on|take|takes|taking) [a-z]{4,}(?:ine|olol|tin|pril|ide|pam|lam|xone)\b"
+            r"|(?:吃|服|服用|喝)[^，。]{0,6}药|[一两三半\d]+(?:片|粒|颗|毫克|mg)|[\u3400-\u9fff](?:他汀|地平|沙坦|双胍|唑|洛尔|西林|酸钙|褪黑素)"
+        ),
+    ),
+    (
+        re.compile(r"^(?:appointment|booking|reservation|预约|挂号|订位)$"),
+        re.compile(r"\b(?:appointment|booked|booking|reservation|check-?up)\b|约了|预约|挂了?号|订了|订位"),
+    ),
+    (
+        re.compile(r"^(?:membership|subscription|会员|订阅|年卡|月卡)$"),
+        re.compile(r"\b(?:member(?:ship)?|subscri\w+|season ticket)\b|会员|订阅|年卡|月卡|包月|包年"),
+    ),
+    (
+        re.compile(r"^(?:lessons|课|补习班|兴趣班|私教课?|网课)$"),
+        re.compile(
+            r"\b(?:lessons?|learning|tutor)\b|(?:上|报)了?[^，。]{0,6}[课班]|学(?!校|生|期|历|姐|长|院|位|费)[\u3400-\u9fff]"
+        ),
+    ),
 )
 _SHORTEST: Final = {True: 3, False: 2}
 _WITHOUT_NAME: Final = frozenset(
@@ -142,6 +187,8 @@ class EndedObject:
     words: frozenset[str]
     kind: re.Pattern[str] | None = None
     """How facts speak of a thing of this kind, where the words only tell the kind."""
+    several: bool = False
+    """People often have several of this kind."""
 
     def is_in(self, text: str) -> bool:
         """Whether a text has the thing by its name, or speaks of its kind."""
@@ -183,13 +230,14 @@ def _ended_in(clause: str) -> EndedObject | None:
 
 def _thing(what: str, *, han: bool) -> EndedObject | None:
     bare = _LEAD_ZH.sub("", what.strip()).strip() if han else _CUT.sub("", f" {what} ").strip()
-    kind = next((told for name, told in _KINDS if name.search(bare)), None)
+    kind = next((told for name, told in _KINDS + _SEVERAL if name.search(bare)), None)
     words = frozenset(
         word for word in content_words(bare) if len(word) >= _SHORTEST[word.isascii()] and word not in _WITHOUT_NAME
     )
     if kind is None and not words:
         return None
-    return EndedObject(words if kind is None else frozenset(), kind)
+    several = any(told is kind for _, told in _SEVERAL)
+    return EndedObject(words if kind is None else frozenset(), kind, several)
 
 
 def ends_only(message: str) -> list[EndedObject]:
