@@ -13,7 +13,7 @@ from typing import Any
 from jiyi.text import fold
 
 SETS = Path(__file__).parent / "sets" / "judgement"
-WRITERS = ("a", "b", "c", "d", "e", "eq", "f", "g", "h", "i", "t5", "t7", "j")
+WRITERS = ("a", "b", "c", "d", "e", "eq", "f", "g", "h", "i", "t5", "t7", "j", "k", "m", "t9")
 LANGUAGES = ("zh", "en")
 TRAINING = ("t", "t2", "t3", "t4", "t6", "t8")
 """The sets that were written to learn from: they are never measured with."""
