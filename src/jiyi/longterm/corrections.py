@@ -32,6 +32,7 @@ from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, onl
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.day_and_time import says_more
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.sentences import sentences
 from jiyi.text.statements.about.subject_phrases import (
     about_different_things,
@@ -304,17 +305,18 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str) -> 
     if (not ending or changes(new.folded)) and (says_more(said, pieces[gone]) or keeps_some_of(whole, pieces[gone])):
         return None
     left = without_pieces(pieces, going)
-    if not left and any(
-        _tells_its_own(parts[place], pieces[place]) for place in range(len(pieces)) if place not in going
-    ):
+    if not left and any(_tells_its_own(parts[n], parts[gone]) for n in range(len(pieces)) if n not in going):
         # 西坡种李子，请了两个长工: who did, only the part before tells.
         return None
     return left
 
 
-def _tells_its_own(part: Compared, piece: str) -> bool:
-    """Whether a part of a fact is about something by itself."""
-    return bool(part.topics.keys() - WEAK_TOPICS) or names_its_subject(piece.strip(" ,，；;、。."))
+def _tells_its_own(part: Compared, other: Compared) -> bool:
+    """Whether a part of a fact is about something else than another part, and no heading."""
+    if HEADING.search(part.text):
+        return False
+    named = has_han(part.text) and names_its_subject(part.text.strip(" ,，；;、。."))
+    return bool(part.topics.keys() - other.topics.keys() - WEAK_TOPICS) or named
 
 
 def _describing(parts: Sequence[Compared], gone: int) -> set[int]:
