@@ -15,7 +15,7 @@ from jiyi.text import fold
 SETS = Path(__file__).parent / "sets" / "judgement"
 WRITERS = ("a", "b", "c", "d", "e", "eq", "f", "g", "h", "i", "t5", "t7", "j")
 LANGUAGES = ("zh", "en")
-TRAINING = ("t", "t2", "t3", "t4", "t6")
+TRAINING = ("t", "t2", "t3", "t4", "t6", "t8")
 """The sets that were written to learn from: they are never measured with."""
 _DOMAINS = {
     "p": "user_preferences",

@@ -69,7 +69,7 @@ from jiyi.text.statements.replacing.change_words import ends, ends_life, ends_lo
 
 Matrix = NDArray[np.float64]
 NOT_WORTH, NO_DOMAIN = "-", "+"
-_PENALTY = {"worth": 3e-4, "domains": 3e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3, "along": 3e-3}
+_PENALTY = {"worth": 3e-4, "domains": 1e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3, "along": 3e-3}
 _STEPS = 300
 _DISTRACTORS = 10
 _DISTRACTORS_OF_LINES = 6

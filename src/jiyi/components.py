@@ -58,8 +58,9 @@ class Components:
     """`None` when background indexing is off."""
     engine: Recaller
     vocabulary: Vocabulary
-    make_runtime: Callable[[Run, Run, Callable[[], None]], MemoryRuntime]
-    """Called with the ways to run blocking work and one write, and what to call after each write."""
+    make_runtime: Callable[[Run, Run, Callable[[], None], Callable[..., None]], MemoryRuntime]
+    """Called with the ways to run blocking work and one write, what to call after each write, and the way to call
+    something after an answer."""
     make_notes: Callable[[Callable[[], None]], NotesService]
     """Called with what to call after each write. Raises `ConfigError` when no workspace is set."""
     make_chats: Lazy[ChatStore]

@@ -331,11 +331,12 @@ def test_what_was_to_come_on_a_day_that_has_passed_is_shown_last(
     facts = memory.list(memory_types="fact")
     assert sorted(fact.content for fact in facts) == sorted((over, ahead, again))
 
-    def nearest_is_over(fact: MemoryEntry) -> int:
-        return int(fact.content != over)
+    def in_sight(fact: MemoryEntry) -> int:
+        return 30 + int(fact.content != over)
 
-    assert in_order(facts, nearest_is_over, now)[-1].content == over
-    assert in_order(facts, nearest_is_over, said_at)[0].content == over
+    assert in_order(facts, in_sight, now)[-1].content == over
+    assert in_order(facts, in_sight, said_at)[0].content == over
+    assert in_order(facts, lambda fact: in_sight(fact) - 30, now)[0].content == over, "it is asked for"
 
 
 @pytest.mark.parametrize("text", ["She's coeliac, so no bread", "他有哮喘，不能跑步"])

@@ -27,7 +27,10 @@ class TestSimpleMemoryRuntimeOnPostgres(OnPostgres, MemoryRuntimeConformance):
         self.store = SqlRecordStore(database)
         vocabulary = Vocabulary(self.store.user_words)
         parts = RuntimeDeps(self.store, SqlRuntimeStore(database), vocabulary, Limits(), "main", "conformance")
-        return SimpleMemoryRuntime(parts, TagMirror(self.store), asyncio.to_thread, asyncio.to_thread, lambda: None)
+        run = asyncio.to_thread
+        return SimpleMemoryRuntime(
+            parts, TagMirror(self.store), run, run, lambda: None, lambda call, *args: call(*args)
+        )
 
     def close_runtime(self) -> None:
         self.store.close()

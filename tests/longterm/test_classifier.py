@@ -38,6 +38,51 @@ def test_a_plain_sentence_is_kept_with_its_domain(classifier: StatementClassifie
 
 
 @pytest.mark.parametrize(
+    ("said", "domain"),
+    [
+        ("我老婆对虾过敏", "social_and_relationships"),
+        ("虾我不爱吃，腥", "user_preferences"),
+        ("Prawns bring me out in hives", "lifestyle_and_interests"),
+        ("下周四上午去医院复查血脂", "tasks_and_schedules"),
+        ("My thesis has to be in by 3 June", "tasks_and_schedules"),
+        ("我在纺织厂开叉车", "professional_and_academic"),
+        ("Call me Bea, nobody says Beatrice", "user_preferences"),
+    ],
+)
+def test_where_several_domains_would_do_the_order_of_the_guide_decides(
+    classifier: StatementClassifier, said: str, domain: str
+) -> None:
+    assert [kept.domain for kept in propose(None, Round(said, ""), (), classifier)] == [domain]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "今天食堂的菜有点咸",
+            "他昨天跟我讲了个段子",
+            "手滑发错了，不用管",
+            "楼上装修吵得我头疼",
+            "你不要再道歉了哈哈",
+        ),
+        *("The canteen food was a bit salty today", "You can stop apologising haha", "Sent that by mistake, ignore it"),
+    ],
+)
+def test_remarks_of_the_moment_are_not_kept(classifier: StatementClassifier, said: str) -> None:
+    assert propose(None, Round(said, ""), (), classifier) == []
+
+
+@pytest.mark.parametrize("said", ["今天被裁了", "我爸今天住院了，肺炎", "Just moved into a flat in Leith today"])
+def test_what_changes_a_life_is_kept_although_it_is_told_with_today(classifier: StatementClassifier, said: str) -> None:
+    assert len(propose(None, Round(said, ""), (), classifier)) == 1
+
+
+def test_a_comment_beside_facts_is_no_fact(classifier: StatementClassifier) -> None:
+    said = "this week: smear test weds 8:20, car MOT friday, and the VAT return is due on the 7th. send help"
+    assert not [kept.text for kept in propose(None, Round(said, ""), (), classifier) if "send help" in kept.text]
+
+
+@pytest.mark.parametrize(
     "said",
     [
         *("哈哈哈好的", "Thanks, that helped!", "地球到月球有多远", "Write quicksort in Python.", "👍"),

@@ -278,6 +278,24 @@ def test_to_take_something_back_is_a_correction_and_no_attempt_to_steer(
     assert facts(room) == left
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ("My salary is 52k", "Forget what I said about my salary: it's 55k", "my salary: it's 55k"),
+        (
+            "The TTL is 10 minutes",
+            "Ignore what I said about the TTL, it should be 30 minutes",
+            "the TTL: it should be 30",
+        ),
+    ],
+)
+def test_a_correction_says_what_it_is_about(room: AgentMemory, first: str, second: str, kept: str) -> None:
+    tell(room, first)
+    tell(room, second)
+    assert kept in " ".join(facts(room))
+    assert first not in facts(room) or [each.older.content for each in room.longterm.conflicts("alice")] == [first]
+
+
 def test_an_instruction_in_the_text_cannot_choose_importance_user_or_scope(open_room: OpenMemory) -> None:
     seen: list[str] = []
 

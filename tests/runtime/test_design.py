@@ -4,12 +4,15 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import InvalidInputError, MissingDependencyError, RuntimeUnavailableError, SimpleModeError
 from jiyi.model import clock
 from jiyi.recall.tags import TagMirror
@@ -431,3 +434,26 @@ def test_doctor_names_the_runtime(memory: AgentMemory, simple: bool) -> None:
     facts = memory.doctor()
     assert facts["runtime"] == NAMES[simple]
     assert any("simple mode" in note for note in facts["notes"]) is simple
+
+
+def test_an_answer_does_not_wait_until_it_is_noted_that_it_was_given(
+    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = memory.runtime.remember("fact", "tea at four", "", ["tea"])
+    later = clock.utc_now() + timedelta(hours=2)
+    monkeypatch.setattr(clock, "utc_now", lambda: later)
+    answered = threading.Event()
+    behind: list[bool] = []
+    touch = SqlRecordStore.touch
+
+    def touch_when_answered(self: SqlRecordStore, *args: Any, **options: Any) -> None:
+        behind.append(answered.wait(60))
+        touch(self, *args, **options)
+
+    monkeypatch.setattr(SqlRecordStore, "touch", touch_when_answered)
+    assert judgments(memory.runtime.recall("tea")) == ["tea at four"]
+    answered.set()
+    # The next call waits for what was left to do.
+    memory.runtime.get(kept)
+    assert behind == [True]
+    assert present(memory.get(id=kept)).last_accessed_at == later

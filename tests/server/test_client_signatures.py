@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,3 +97,11 @@ def test_a_method_of_the_client_is_called_like_that_of_the_memory(client: type, 
             assert list(theirs).index(word) == place, f"{word} stands at another place"
     missing = set() if others else set(theirs) - set(ours)
     assert missing == OF_THE_SERVER.get(full, set())
+
+
+@pytest.mark.parametrize("guide", ["server.md", "server.zh-CN.md"])
+def test_the_guide_names_what_a_client_does_not_have(guide: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "guides" / guide).read_text("utf-8")
+    rooms = {"longterm", "notes", "runtime", "open"}
+    missing = {name for name in dir(AgentMemory) if not name.startswith("_") and not hasattr(MemoryClient, name)}
+    assert [name for name in sorted(missing - rooms) if f"`{name}`" not in text] == []

@@ -16,6 +16,7 @@ from jiyi.text.statements.about.subjects import is_person
 from jiyi.text.statements.about.topics import topics_of
 from jiyi.text.statements.keeping.cue_rules import Domain
 from jiyi.text.statements.keeping.cues import find_statements
+from jiyi.text.statements.keeping.domain_features import domain_features
 from jiyi.text.statements.keeping.evidence import has_date
 from jiyi.text.statements.keeping.statement_features import asking_features, asks, features_of, topic_features
 from jiyi.text.statements.parts.claims import ClaimText
@@ -87,6 +88,7 @@ def domain_row(
         1.5 * (claim.topic == "appointment"),
         float(claim.topic in _PLAIN_LIFE),
         *mention_features(claim.text, message),
+        *domain_features(claim.text, of_others=is_person(claim.subject)),
     ]
     return [
         *(2.0 * value for value in features),

@@ -25,6 +25,7 @@ from jiyi.text.statements.about.topics import topics_of
 from jiyi.text.statements.keeping.cues import find_statements
 from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_remember
 from jiyi.text.statements.keeping.life_events import tells_life_event
+from jiyi.text.statements.keeping.momentary import is_momentary
 from jiyi.text.statements.keeping.non_statements import ANNOUNCES, LEAD_IN
 from jiyi.text.statements.keeping.off_record import Spoken, keepable_texts
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
@@ -61,6 +62,8 @@ _LONGEST_SENTENCE = 400  # what is longer was pasted, not said
 _WINDOW = 6
 _NOT_PLAINLY_NOTHING = -0.6
 _SURE = 0.45
+# What sounds like a remark of the moment is kept only from here on.
+_SURE_OF_A_MOMENT = 0.75
 # Enough for what somebody of the user's people has said.
 _LIKELY = -0.85
 # A question is kept whole from here on: it tells something that cannot be cut out of it.
@@ -70,6 +73,8 @@ _TOLD = -0.6
 # What a question states is kept from here on, whatever the question is worth.
 _STATED = -0.15
 _MIN_WITHOUT_TOPIC = 5
+# A claim beside others that is worth less by itself is a comment on them.
+_COMMENT = -0.6
 # "Is this right? I goes to school.": the statement is what is asked about.
 _ASKS_OF_TEXT: Final = re.compile(
     r"^(?:so |ok |and )*(?:is|are|does|do|was|what does|what do|how does|how do you (?:say|spell))"
@@ -164,7 +169,8 @@ def _asks_memory(text: str) -> bool:
 def _by_rules(text: str, classifier: StatementClassifier) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
     kept = _kept_sentences(text, classifier)
-    claims = [claim for claim in _claims_of(kept) if _says_something(claim)][:_MAX_BY_RULES]
+    found = [claim for claim in _claims_of(kept) if _says_something(claim)][:_MAX_BY_RULES]
+    claims = _without_comments(found, classifier)
     domains = classifier.domains(claims, text)
     return [
         Proposal(
@@ -235,6 +241,8 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentenc
         if place in wanted or (tells_life_event(part) and not invented):
             each.question, each.kept = before, True
             continue
+        if is_momentary(part) and own < _SURE_OF_A_MOMENT:
+            continue
         alone = len(parts) == 1
         window = fold(windows[place // _WINDOW])
         enough = _LIKELY if quotes_people(window) else WORTH_KEEPING
@@ -290,6 +298,15 @@ def _stated(part: str) -> str:
 
 def _joined(parts: Sequence[str]) -> list[str]:
     return [part if not part.isascii() else f"{part} " for part in parts]
+
+
+def _without_comments(claims: list[ClaimText], classifier: StatementClassifier) -> list[ClaimText]:
+    """The claims of a message without mere comments on the others ("send help", 全家都傻眼)."""
+    if len(claims) < 2 or any(asks_to_remember(claim.text) for claim in claims):
+        return claims
+    worth = classifier.worth([claim.text for claim in claims])
+    stays = [claim for claim, value in zip(claims, worth, strict=True) if value >= _COMMENT]
+    return stays or claims
 
 
 def _says_something(claim: ClaimText) -> bool:

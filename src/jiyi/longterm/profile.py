@@ -67,6 +67,8 @@ _APPOINTMENT: Final = _Kind(13)
 _OVER: Final = _Kind(14)
 _REMAINING: Final = (_REST, _REST_OF_OTHERS, _APPOINTMENT)
 _MAX_NEAR: Final = 10_000
+_ASKED_FOR: Final = 10
+"""What is over is shown with the rest only where it is among so many that are nearest to the question."""
 
 
 def in_order(
@@ -85,8 +87,9 @@ def in_order(
 
     def place(fact: MemoryEntry) -> tuple[float | str, ...]:
         kind = _kind(fact, now)
-        near = nearness(fact) if kind in _REMAINING else None
-        by_question = (_REST.place - 1 + near / _MAX_NEAR,) if near is not None and near < _MAX_NEAR else (kind.place,)
+        near = nearness(fact) if kind in _REMAINING or kind is _OVER else None
+        reach = _ASKED_FOR if kind is _OVER else _MAX_NEAR
+        by_question = (_REST.place - 1 + near / _MAX_NEAR,) if near is not None and near < reach else (kind.place,)
         return (*by_question, -round(fact.importance_score, 1), -fact.created_at.timestamp(), fact.id)
 
     return sorted((fact for fact in facts if fact.pinned or not is_request(fact.content)), key=place)

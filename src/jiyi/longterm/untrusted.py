@@ -16,12 +16,13 @@ MAX_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""
 
 _TAKEN_BACK: Final = re.compile(
-    r"^(?:please )?(?:ignore|disregard|forget|scrap) (?:the above|what i (?:said|wrote)|the previous one)"
-    r" (?:about|regarding|on|for) [^:,.;\n]{1,40}[:,.;] *(?=\w)"
+    r"^(?:please )?(?:ignore|disregard|forget|scrap) (?:the above|what i (?:said|wrote|told you)|the previous one)"
+    r" (?:about|regarding|on|for) (?P<topic>[^:,.;\n]{1,40})[:,.;] *(?=\w)"
     r"|^(?:忽略|不要理会|忘掉)(?:上面|之前|刚才)(?:说的|关于)(?P<about>[^：:，,。\n]{1,12}?)的?[：:，,。](?=\w)",
     re.IGNORECASE,
 )
 """Before the right value: "ignore the above about the TTL: it should be 30 minutes"."""
+_REFERS: Final = re.compile(r"(?:it|they|that|this)\b", re.IGNORECASE)
 _RULES: Final = re.compile(
     r"rule|instruction|prompt|guideline|polic|system|规则|指令|指示|提示|设定|系统", re.IGNORECASE
 )
@@ -42,11 +43,15 @@ def looked_at(text: str) -> str:
         half = MAX_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
     clean = without_topic_requests(clean) if forgotten_topics(clean) else clean
-    clean = without_forget_requests(without_off_record(without_pasted_output(clean)))
-    return without_steering(_TAKEN_BACK.sub(_correcting, clean))
+    clean = _TAKEN_BACK.sub(_correcting, without_off_record(without_pasted_output(clean)))
+    return without_steering(without_forget_requests(clean))
 
 
 def _correcting(lead: re.Match[str]) -> str:
     if _RULES.search(lead[0]):
         return lead[0]
-    return "Correction: " if lead["about"] is None else f"更正：{lead['about']}"
+    if lead["about"] is not None:
+        return f"更正：{lead['about']}"
+    # "it should be 30 minutes" says nothing without what it is.
+    refers = _REFERS.match(lead.string, lead.end()) is not None
+    return f"Correction: {lead['topic']}: " if refers else "Correction: "

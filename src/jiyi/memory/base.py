@@ -43,7 +43,7 @@ class MemoryBase:
         self._put_drafts = partial(self._store.put, actor=settings.actor)
         """Always the same function, by which the writer knows the drafts that it may put together."""
         self._make_runtime: Lazy[MemoryRuntime] = Lazy(
-            lambda: components.make_runtime(self._run, self._write, self._written)
+            lambda: components.make_runtime(self._run, self._write, self._written, self._calls.defer)
         )
         self._make_notes: Lazy[NotesService] = Lazy(lambda: components.make_notes(self._written))
         self._signals: set[ChangeSignal] = set()

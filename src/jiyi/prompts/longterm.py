@@ -16,13 +16,13 @@ LONGEST_REFLECTION = 1_200
 
 _ABOUT_DOMAINS = {
     "zh": (
-        "general_chat（闲聊）、user_preferences（偏好、习惯、禁忌、过敏）、professional_and_academic（工作、学习、技术决策）、"
-        "lifestyle_and_interests（生活、健康、兴趣、住处）、social_and_relationships（家人、朋友、同事、姓名）、"
+        "general_chat（闲聊）、user_preferences（希望怎样回答和称呼、口味、好恶）、professional_and_academic（工作、学习、技术决策）、"
+        "lifestyle_and_interests（健康、过敏、习惯、兴趣、住处、宠物）、social_and_relationships（家人、朋友、同事、姓名）、"
         "tasks_and_schedules（任务、日程、截止日期）"
     ),
     "en": (
-        "general_chat (small talk), user_preferences (likes, habits, taboos, allergies), professional_and_academic "
-        "(work, study, technical decisions), lifestyle_and_interests (life, health, hobbies, home), "
+        "general_chat (small talk), user_preferences (how to answer, tastes, likes), professional_and_academic "
+        "(work, study, technical decisions), lifestyle_and_interests (health, allergies, habits, hobbies, home, pets), "
         "social_and_relationships (family, friends, colleagues, names), tasks_and_schedules (tasks, appointments, "
         "deadlines)"
     ),

@@ -12,7 +12,7 @@ from jiyi.model.entry import EntryVersion
 from jiyi.model.limits import check_version, check_whole
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime import checks
-from jiyi.runtime.service import RuntimeService
+from jiyi.runtime.service import Answered, RuntimeService
 from jiyi.runtime.values import (
     BaseMemory,
     ConsolidationReport,
@@ -164,11 +164,15 @@ class Runtime:
 
     """For `jiyi.sync`: the methods of this object are to be awaited."""
 
-    def __init__(self, service: RuntimeService, run: Run, write: Run, written: Callable[[], None]) -> None:
+    def __init__(
+        self, service: RuntimeService, run: Run, write: Run, written: Callable[[], None], later: Callable[..., None]
+    ) -> None:
+        """`later` calls a function after the current call has returned."""
         self._service = service
         self._run = run
         self._write = write
         self._written = written
+        self._later = later
         service.name = self.name
 
     @property
@@ -217,22 +221,25 @@ class Runtime:
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
         question = self._service.question(query, limit, memory_scope, memory_types)
-        found: RecalledMemories = await self._run(self._service.recall, question)
-        return found
+        return self._noted(await self._run(self._service.recall, question))
 
     async def comprehensive_recall(
         self, query: str, limit: int = 10, *, memory_scope: str | None = None
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
         question = self._service.question(query, limit, memory_scope, None)
-        found: RecalledMemories = await self._run(self._service.comprehensive_recall, question)
-        return found
+        return self._noted(await self._run(self._service.comprehensive_recall, question))
 
     async def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by."""
         question = self._service.question(query, limit, memory_scope, None)
-        found: RecalledMemories = await self._run(self._service.chained_recall, question)
-        return found
+        return self._noted(await self._run(self._service.chained_recall, question))
+
+    def _noted(self, answer: Answered) -> RecalledMemories:
+        """The answer; that it was given is written behind it."""
+        if answer.stale:
+            self._later(self._service.note_recalled, answer.scope, answer.stale)
+        return answer.memories
 
     # --- feedback and upkeep --------------------------------------------------------------------------------------
 

@@ -46,6 +46,16 @@ class Found:
     candidates: int
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, and what is to be noted when it was given."""
+
+    memories: RecalledMemories
+    scope: str
+    stale: Sequence[str]
+    """Ids of the scope's own memories of which it was not noted for an hour that they were recalled."""
+
+
 class RuntimeService(ABC):
     """Every method blocks; arguments are checked by the caller."""
 
@@ -100,16 +110,16 @@ class RuntimeService(ABC):
         self.warn_unfindable(entries)
         self.deps.store.add(entries, actor=self.deps.actor)
 
-    def recall(self, question: Question) -> RecalledMemories:
+    def recall(self, question: Question) -> Answered:
         """The best answers."""
         found = self._timed("recall", self.find, question.text, question.filters, question.limit)
         return self._as_recalled(question, found, {})
 
-    def comprehensive_recall(self, question: Question) -> RecalledMemories:
+    def comprehensive_recall(self, question: Question) -> Answered:
         """The best answers with a fair share for every memory type."""
         return self._as_recalled(question, self._timed("comprehensive_recall", self._find_fairly, question), {})
 
-    def chained_recall(self, question: Question) -> RecalledMemories:
+    def chained_recall(self, question: Question) -> Answered:
         """The best answers, then those one step further on."""
         links: dict[str, MemoryLink] = {}
         found = self._timed("chained_recall", self._find_chained, question, links)
@@ -119,8 +129,7 @@ class RuntimeService(ABC):
         """What every answer of this runtime lacks, in words; nothing as a rule."""
         return ()
 
-    def _as_recalled(self, question: Question, found: Found, links: Mapping[str, MemoryLink]) -> RecalledMemories:
-        self._note_recalled(question, found.hits)
+    def _as_recalled(self, question: Question, found: Found, links: Mapping[str, MemoryLink]) -> Answered:
         notes = dict.fromkeys(
             (
                 *self.shortcomings(),
@@ -135,17 +144,15 @@ class RuntimeService(ABC):
         )
         for note in notes:
             log.warning("runtime=%s %s", self.name, note)
-        return RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=tuple(notes))
+        memories = RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=tuple(notes))
+        now, own = clock.utc_now(), question.filters.scopes[0]
+        stale = [hit.id for hit in found.hits if hit.scope == own and now - hit.last_accessed_at > _NOTED_EVERY]
+        return Answered(memories, own, stale)
 
-    def _note_recalled(self, question: Question, hits: Sequence[MemoryEntry]) -> None:
-        """What is recalled again and again does not fade: note when, at most once an hour for each."""
-        now = clock.utc_now()
-        own = question.filters.scopes[0]
-        stale = [hit.id for hit in hits if hit.scope == own and now - hit.last_accessed_at > _NOTED_EVERY]
-        if not stale:
-            return
+    def note_recalled(self, scope: str, ids: Sequence[str]) -> None:
+        """Note when these were recalled: what is recalled again and again does not fade."""
         try:
-            self.deps.records.touch(stale, now, used=False, scope=own)
+            self.deps.records.touch(ids, clock.utc_now(), used=False, scope=scope)
         except StorageError as error:
             # The answer is there; that it was given only delays fading.
             log.warning("runtime=%s recalled memories could not be touched: %s", self.name, type(error).__name__)

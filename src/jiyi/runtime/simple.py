@@ -20,8 +20,16 @@ _MAX_LINKS = 256
 class SimpleMemoryRuntime(Runtime):
     """Finds a memory when one of its tags stands in the query: most tags, newest day, strongest, newest first."""
 
-    def __init__(self, deps: RuntimeDeps, mirror: TagMirror, run: Run, write: Run, written: Callable[[], None]) -> None:
-        super().__init__(SimpleRuntimeService(deps, mirror), run, write, written)
+    def __init__(
+        self,
+        deps: RuntimeDeps,
+        mirror: TagMirror,
+        run: Run,
+        write: Run,
+        written: Callable[[], None],
+        later: Callable[..., None],
+    ) -> None:
+        super().__init__(SimpleRuntimeService(deps, mirror), run, write, written, later)
 
 
 class SimpleRuntimeService(RuntimeService):

@@ -23,9 +23,15 @@ class VectorMemoryRuntime(Runtime):
     """Finds what `AgentMemory.recall` finds, without what was said in conversations."""
 
     def __init__(
-        self, deps: RuntimeDeps, engine: RecallEngine, run: Run, write: Run, written: Callable[[], None]
+        self,
+        deps: RuntimeDeps,
+        engine: RecallEngine,
+        run: Run,
+        write: Run,
+        written: Callable[[], None],
+        later: Callable[..., None],
     ) -> None:
-        super().__init__(VectorRuntimeService(deps, engine), run, write, written)
+        super().__init__(VectorRuntimeService(deps, engine), run, write, written, later)
 
 
 class VectorRuntimeService(RuntimeService):

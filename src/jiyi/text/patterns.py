@@ -8,6 +8,7 @@ message, folded or not, and trained weights depend on what it finds: a change of
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 __all__ = ["HAN", "MONTH", "WEEKDAY", "any_of", "grouped_by_boundary", "has_han"]
@@ -17,14 +18,17 @@ HAN: Final = r"\u3400-\u9fff"
 reads has none. `text/tokens`, which has to find every text, has a range of its own with them."""
 WEEKDAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 MONTH: Final = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
-_HAN: Final = re.compile(f"[{HAN}]")
-_SYNTAX: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]|[()|]", re.DOTALL)
+_HAN: Final = f"[{HAN}]"
+_SYNTAX: Final = r"(?s:\\.|\[\^?\]?(?:\\.|[^]\\])*\]|[()|])"
 """What decides where an alternative ends: escapes and character classes, in which signs have no meaning, and signs."""
+
+# Compiled at first use: a range of so many characters takes 2 ms, and a command that only asks does not need it.
+_compiled = cache(re.compile)
 
 
 def has_han(text: str) -> bool:
     """Whether a text has a Han character in it."""
-    return _HAN.search(text) is not None
+    return not text.isascii() and _compiled(_HAN).search(text) is not None
 
 
 def any_of(*alternatives: str) -> re.Pattern[str]:
@@ -47,7 +51,7 @@ def grouped_by_boundary(pattern: str) -> str:
 def _top_level(pattern: str) -> list[str]:
     """The alternatives of a pattern that stand in no group."""
     found, depth, start = [], 0, 0
-    for match in _SYNTAX.finditer(pattern):
+    for match in _compiled(_SYNTAX).finditer(pattern):
         sign = match[0]
         depth += (sign == "(") - (sign == ")")
         if sign == "|" and depth == 0:

@@ -25,7 +25,9 @@ MAX_RARITY: Final = 21.0
 _COMMON: Final = 8.0
 _SPREAD: Final = 5.0
 _MIN_SPECIFICITY: Final = 0.05
-_JUDGED: Final = re.compile(r"[a-z]+|[\u4e00-\u9fff]+")
+_JUDGED: Final = r"[a-z]+|[\u4e00-\u9fff]+"
+# Compiled at first use: most questions have words that are stored, and are not judged.
+_compiled = cache(re.compile)
 _MIN_STEM: Final = 5
 
 
@@ -63,7 +65,7 @@ def is_known(word: str) -> bool:
     A word in Latin letters is one if the table has it, or has a beginning of it that is long enough (electric-ian); a
     Chinese one if the table has it or one of its characters. Other scripts are not judged.
     """
-    if not _JUDGED.fullmatch(word) or rarity(word) is not None:
+    if not _compiled(_JUDGED).fullmatch(word) or rarity(word) is not None:
         return True
     if not word[0].isascii():
         return any(rarity(character) is not None for character in word)

@@ -42,7 +42,7 @@ class Recall:
     """The engine that answers recall requests, with its indexes and the runtime on top of it."""
 
     engine: Recaller
-    make_runtime: Callable[[Run, Run, Callable[[], None]], MemoryRuntime]
+    make_runtime: Callable[[Run, Run, Callable[[], None], Callable[..., None]], MemoryRuntime]
     hybrid: RecallEngine | None = None
     """The engine if it has indexes; `None` in simple mode."""
     indexes: tuple[DerivedIndex, ...] = ()
@@ -63,8 +63,8 @@ def tags_only(settings: Settings, store: RecordStore, tags: TagMirror, deps: Run
         ) from error
     _log.info("记忆运行时: %s", SimpleMemoryRuntime.__name__)
 
-    def make(run: Run, write: Run, written: Callable[[], None]) -> MemoryRuntime:
-        return SimpleMemoryRuntime(deps, tags, run, write, written)
+    def make(run: Run, write: Run, written: Callable[[], None], later: Callable[..., None]) -> MemoryRuntime:
+        return SimpleMemoryRuntime(deps, tags, run, write, written, later)
 
     with_notes = settings.workspace is not None and settings.recall_notes
     return Recall(TagsOnlyRecall(store, tags, (*INDEXES, "notes") if with_notes else INDEXES), make)
@@ -128,9 +128,9 @@ def with_indexes(
     )
     _log.info("记忆运行时: %s", "VectorMemoryRuntime")
 
-    def make(run: Run, write: Run, written: Callable[[], None]) -> MemoryRuntime:
+    def make(run: Run, write: Run, written: Callable[[], None], later: Callable[..., None]) -> MemoryRuntime:
         from jiyi.runtime.vector import VectorMemoryRuntime
 
-        return VectorMemoryRuntime(deps(), engine, run, write, written)
+        return VectorMemoryRuntime(deps(), engine, run, write, written, later)
 
     return Recall(engine, make, engine, indexes, indexer)

@@ -83,8 +83,11 @@ def text_parameter(value: str) -> bytes:
 
 def text_array(values: Sequence[str]) -> bytes:
     """A parameter of type `text[]`."""
-    escaped = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
-    return text_parameter("{" + ",".join(f'"{value}"' for value in escaped) + "}")
+    joined = '","'.join(values)
+    # Ids and scopes have nothing to be escaped, as a rule.
+    if "\\" in joined or joined.count('"') > 2 * (len(values) - 1):
+        joined = '","'.join(value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return text_parameter(f'{{"{joined}"}}' if values else "{}")
 
 
 def integer_array(values: Iterable[int]) -> bytes:

@@ -80,6 +80,8 @@ class InMemoryTextIndex:
         alone.sort(key=itemgetter(_ID))
         self._rows = threaded + alone
         self._threaded = len(threaded)
+        self._made: dict[int, TermRow] = {}
+        """Place -> its row for the scorer. Kept: several questions are asked of the same texts."""
         self._counts: dict[tuple[str, tuple[str, ...]], TermCounts] = {}
         self._packed: dict[str, PackedTexts] = {}
         self._totals: tuple[float, float, Conversations, float] | None = None
@@ -147,24 +149,10 @@ class InMemoryTextIndex:
                 thread = rows[place][: _THREAD + 1]
                 near = range(max(0, place - reach), min(threaded, place + reach + 1))
                 shown.update(other for other in near if rows[other][: _THREAD + 1] == thread)
-        found = [rows[place] for place in sorted(shown)]
-        found += [row for row in rows[threaded:] if row[_ID] in wanted]
-        return [
-            TermRow(
-                row[0],
-                row[_THREAD] or ALONE + row[_ID],
-                row[_EVENT_TIME],
-                row[_ID],
-                row[_LENGTH],
-                row[_BIGRAM_LENGTH],
-                row[_QUESTION_SHARE],
-                row[_WORDS],
-                row[_WORD_COUNTS],
-                row[_BIGRAMS] or row[_WORDS],
-                row[_BIGRAM_COUNTS] or row[_WORD_COUNTS],
-            )
-            for row in found
-        ]
+        found = sorted(shown)
+        found += [place for place in range(threaded, len(rows)) if rows[place][_ID] in wanted]
+        made = self._made
+        return [made.get(place) or made.setdefault(place, _term_row(rows[place])) for place in found]
 
     def conversations(
         self, threads: Iterable[tuple[str, str]], words: Sequence[str]
@@ -227,6 +215,22 @@ class InMemoryTextIndex:
         counted = self._counted("words", tuple(words)).counted
         present = np.asarray([counted[places].sum(axis=0) > 0 for places in conversations.values()])
         return tuple(present.sum(axis=0).tolist())
+
+
+def _term_row(row: Row) -> TermRow:
+    return TermRow(
+        row[0],
+        row[_THREAD] or ALONE + row[_ID],
+        row[_EVENT_TIME],
+        row[_ID],
+        row[_LENGTH],
+        row[_BIGRAM_LENGTH],
+        row[_QUESTION_SHARE],
+        row[_WORDS],
+        row[_WORD_COUNTS],
+        row[_BIGRAMS] or row[_WORDS],
+        row[_BIGRAM_COUNTS] or row[_WORD_COUNTS],
+    )
 
 
 def _place(row: Row) -> Row:

@@ -69,9 +69,16 @@ ANNOUNCES: Final = re.compile(
 )
 """Words that only announce a statement: "I forgot to mention: ", 忘了说，."""
 
+# "Quick intro: ", 简单介绍下：, 跟你说两条规矩：
+_HEADING: Final = (
+    r"(?:(?:ok|okay|so|hi|hey|well|right)[,!]? )*(?:(?:a|one|some|just a|the) )?(?:quick|little|short|bit of(?: a)?|bit"
+    r"|some)? ?(?:intro(?:duction)?|background|context|ground rules|about me|heads[ -]up|house rules)"
+    r"(?: (?:about me|on me|for you|first))?: *"
+    r"|[^：:，,。！？!?]{0,8}(?:介绍|交代|汇报|规矩|意见|背景|情况|跟[你您]说|告诉[你您])[^：:，,。！？!?]{0,10}[:：]\s*"
+)
 LEAD_IN: Final = re.compile(
-    r"^(?:(?:对了|另外|还有|哦对了?|顺便说一?下|话说|其实|补充一下|嗯|啊|哦|那个|by the way|btw|oh|also|well|so"
-    r"|actually|and|anyway"
+    rf"^(?:{_HEADING}|(?:对了|另外|还有|哦对了?|顺便说一?下|话说|其实|补充一下|嗯|啊|哦|那个|by the way|btw|oh|also"
+    r"|well|so|actually|and|anyway"
     r"|quick note(?: for later)?|fyi|for (?:the record|(?:future )?reference))[\s,，:：;!！。、]+|(?:请|麻烦"
     r"|帮我)?(?:你)?(?:一定要?)?记(?:住|下来|下|一下)(?:了)?[\s,，:：]*"
     r"|(?:please )?(?:remember|note)(?: that|:|,)\s*)+",

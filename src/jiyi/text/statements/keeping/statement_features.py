@@ -12,6 +12,7 @@ from typing import Final
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import any_of, has_han
 from jiyi.text.statements.about.topics import TOPICS, topics_of
+from jiyi.text.statements.keeping.momentary import MOMENTARY, momentary_features
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 
 __all__ = [
@@ -57,7 +58,8 @@ QUESTION: Final = any_of(
     r"对[^，。]{1,8}还是对|[的是][^，。]{1,12}还是(?!改|换|叫|用|喊|决定|选|想|很|得|要|会|那|老)[^，。了]{1,10}$",
     r"(?!动不动|时不时)(?P<verb>[\u4e00-\u9fff])不(?P=verb)|应该.{1,12}还是|咩(?!都)"
     r"|哪(?!怕|吒)|(?<![好十有这那])几(?:点|号|岁|时|月|楼|口)(?!了)"
-    r"|多(?:大|久|长|高|重|远|深|快|宽|厚)(?:了|呢|啊|来着)?$|有多[\u4e00-\u9fff]|何时|该不该|要不要|记(?:不记)?得.{0,12}[吗么不]"
+    r"|多(?:大|久|长|高|重|远|深|快|宽|厚)(?:了|呢|啊|来着)?$|有多[\u4e00-\u9fff]|何时|该不该|要不要"
+    r"|记(?:不记)?得.{0,12}[吗么不]"
     r"|什么(?!都|也)|什麼|为什么|為什麼|怎么(?!也|都)|怎麼|怎样|如何|咋|多少|啥(?!都)|哪(?:里|个|些|位|儿|种|家"
     r"|部|一)|能不能|是不是|有没有|会不会|算不算|点解|點搬"
     r"|好不好|可不可以|真的假的|有招没|谁",
@@ -82,7 +84,8 @@ _CONFIRM: Final = re.compile(
 )
 # Questions about what was said before.
 _OF_THE_MEMORY: Final = any_of(
-    r"我.{0,8}(?:还|是不是还).{1,12}[吗么]|(?:对|没错|是)(?:吧|吗|不对)[\W_]*$|来着|记不记得|记得.{0,16}[吗么不没]|我(?:刚才|之前|上次|以前).{0,8}(?:说|提|讲|告诉)|(?:说|提|讲)过",
+    r"我.{0,8}(?:还|是不是还).{1,12}[吗么]|(?:对|没错|是)(?:吧|吗|不对)[\W_]*$|来着|记不记得|记得.{0,16}[吗么不没]"
+    r"|我(?:刚才|之前|上次|以前).{0,8}(?:说|提|讲|告诉)|(?:说|提|讲)过",
     r"\b(?:do|did|can|could) you (?:still )?(?:remember|recall|know)\b|\bremind me\b|\bdid i (?:say|tell|mention)\b"
     r"|\bhave i (?:told|said|mentioned)\b|^(?:(?:so|and|wait|hang on),? )*(?:do|does|am|is|are)\b.{1,30}\bstill\b"
     r"|\b(?:can|could) you (?:check|look up|tell me) (?:what|when|where|who|which|how|whether|if|my)\b",
@@ -124,13 +127,15 @@ REQUEST: Final = any_of(
     r"\bcan you (?:make|write|give|help|explain|suggest|check|tell)\b|\bhow do i\b",
 )
 FICTION: Final = any_of(
-    r"(?:如果|假如|要是|假使|倘若)(?:我|有一天|哪天|能|是|生在|有来世)|来世|假设|假設|假定|设想|扮演?|角色|跑团|跑團|开演|開演"
+    r"(?:如果|假如|要是|假使|倘若)(?:我|有一天|哪天|能|是|生在|有来世|让我|给我|中了|会(?:飞|隐身|魔法)|一个人"
+    r"|可以)|来世|假设|假設|假定|设想|扮演?|角色|跑团|跑團|开演|開演"
     r"|剧本|劇本|小说|小說|故事|主角|第一人称|第一人稱|童话"
     r"|假设我|续写|續寫|接龙|台词|穿越|要是能|就好了|梦到|梦见|夢到|设定|情景|随便举例|模拟(?:面试|对话)|假装|假裝|npc"
     r"|同人文?",
     r"\bif (?:i|we) (?:were|was|won|had|could|ever|owned|became|lived)\b|\bif i'?d\b|\brole ?-?play\w*|\brp\b"
     r"|\bpretend\b|\bimagine\b|\bsuppose\b|\blet'?s say\b"
-    r"|\bsay i (?:had|was|were)\b|\bhypothetic\w*|\bmy character\b|\bcharacter is\b|\bstory (?:about|where"
+    r"|\bsay i (?:had|was|were|won|found|lost|inherited|owned)\b|\bwere i (?:an?|the|to)\b|\bhypothetic\w*"
+    r"|\bmy character\b|\bcharacter is\b|\bstory (?:about|where"
     r"|in which)\b|\bshort story\b|\bnovel\b|\bprotagonist\b"
     r"|\bcontinue (?:the|this|my) (?:story|tale)\b|\bcarry on the story\b|\bthe hero of\b"
     r"|\bfirst person\b|\bpoint of view\b|\bpov\b|\bin the voice of\b|\bmonologue\b|\bi dreamt\b|\bi dreamed\b"
@@ -144,13 +149,15 @@ FICTION: Final = any_of(
 _ROLE_PLAY: Final = any_of(
     r"角色扮演|开演|開演|车卡|扮演一|来演|假装(?:你|我)|(?:写|编)(?:个|一个|段|篇).{0,4}(?:故事|小说)",
     r"\brole ?-?play\b(?! (?:every|on|group|with my|night))|\blet'?s pretend\b|\bmy character\b"
+    r"|\blet'?s play(?::|\b[^.!?]{0,30}\b(?:you'?re|you are|i'?ll be|i'?m)\b)"
     r"|\bwrite (?:me )?a (?:\w+ )?(?:story|scene|tale)\b",
 )
 FOREIGN_TEXT: Final = any_of(
     r"诈骗|是不是骗|骗子|阅读题|中心思想|主旨"
     r"|后面(?:一|两|几)句|翻(?:译|譯|成)|译成|譯成|润色|潤飾|潤色|改写|改寫|修改(?:一?下)?这|歌词|歌詞|这歌|這首"
     r"|这首|帖子|网友|網友|网上(?:有|看|说)|刷到|課本|课本|范文|範文|这句|這句|这段|這段|台词"
-    r"|病句|语病|改错|教辅|试题|这道题|客户留言|用户留言|投诉如下|留言如下|谁唱|誰唱|谁说的|语法|原文|朗读|课文|簡歷範本|评论区|热评|小红书上|有人(?:问|说|发)|某人|作文",
+    r"|病句|语病|改错|教辅|试题|这道题|客户留言|用户留言|投诉如下|留言如下|谁唱|誰唱|谁说的|语法|原文|朗读|课文"
+    r"|簡歷範本|评论区|热评|小红书上|有人(?:问|说|发)|某人|作文",
     r"\bscam\b|\btone of\b|\bthe theme\b|\bopening work\b"
     r"|\btranslat\w*|\bproof-?read\b|\brephrase\b|\bparaphrase\b|\bsummari[sz]e (?:this|the)|\breddit\b|\baita\b"
     r"|\bpost title\b|\bsaw (?:this|a post|on)\b|\blyrics?\b|\bthat song\b"
@@ -176,12 +183,14 @@ _OWN_WORDS: Final = re.compile(
 )
 _ANNOUNCED: Final = re.compile(r"[:：]\s*\S")
 SARCASM: Final = any_of(
-    r"呵呵|呵[，,]|对对对|對對對|可太(?:爱|喜欢|会|棒|好)|恨不得|真是太.{1,8}了(?:呢|呀|吧)?|人生巅峰|我谢谢您?"
+    r"可不(?:是)?嘛|爆棚|家里有矿|呵呵|呵[，,]|对对对|對對對|可太(?:爱|喜欢|会|棒|好)|恨不得|真是太.{1,8}了(?:呢|呀"
+    r"|吧)?|人生巅峰|我谢谢您?"
     r"|就爱给|爱到想|简直是?.{0,6}(?:典范|天才|福音)|真棒[呢呀]?|又(?:要|双|叒)"
     r"|太幸福了|可真行|厉害了我|做慈善|最喜欢.{0,8}(?:排队|加班|开会|堵车|早八)|神笔|(?:可|真)会(?:安排|玩|挑)"
     r"|感动哭了|感动得|可真懂我|锦旗|真体贴|是是是|浑身不舒服|太懂我",
     r"\b(?:oh|ah|wow|well),? (?:brilliant|great|wonderful|fantastic|lovely|joy|perfect|good|yeah|sure|yes|nice"
-    r"|how)\b|\byeah,? (?:sure|right)\b|\bsure,? (?:i'm|im|because|let)|\btruly (?:the|my|a)\b|\bi live for\b"
+    r"|how)\b|\byeah,? (?:sure|right)\b|^(?:yeah|right|sure),? because\b|\bi'?m (?:obviously|clearly)\b"
+    r"|\bsure,? (?:i'm|im|because|let)|\btruly (?:the|my|a)\b|\bi live for\b"
     r"|\b(?:just )?love (?:it )?when\b|\bso enjoy\b|\bmade of money\b|\bbasically a\b|\btotally (?:an?|the"
     r"|not)\b|\bhighlight of my\b|\bmy passion\b|\bwhat a (?:treat|joy|surprise|time)\b"
     r"|\bexactly what i (?:needed|wanted)\b|\bbecause (?:obviously|clearly|of course)\b|\bcouldn'?t be happier\b"
@@ -204,12 +213,13 @@ PASSING: Final = any_of(
 )
 GENERAL: Final = any_of(
     r"大部分人|大多数人|多数人|人们|人家说|听说|聽說|据说|據說|新闻|新聞|为什么(?!我)|历史上|世界上|一般来说"
-    r"|是谁(?:发明|提出|写)|最早|原理|区别|區別|定义|意思|亚洲人|中国人|年轻人|真能|是真的",
+    r"|是谁(?:发明|提出|写)|最早|原理|区别|區別|定义|意思|世界第|全长|的首都|亚洲人|中国人|年轻人|真能|是真的",
     r"\bmost (?:people|devs|dogs|cats|adults|kids)\b|\bpeople (?:in|who|say)\b|\bapparently\b|\bdid they\b"
     r"|\bscientists\b|\bdifference between\b|\bwhat (?:is|are|was|were)\b|\bwho (?:won|invented|is|was)\b"
     r"|\bhow (?:does|did|do (?:they|planes|bees))\b"
     r"|\bwhy (?:do|does|did|is|are)\b|\bfacts? about\b|\bthe (?:government|president|capital|population"
-    r"|average)\b|\bhistory of\b|\bin general\b|\bso i read\b|\bsupposedly\b|\bi read that\b|\bthey say\b",
+    r"|average)\b|\bhistory of\b|\bin general\b|\bso i read\b|\bsupposedly\b|\baccording to\b|\bcentral bank\b"
+    r"|\binterest rates?\b|\bcut rates\b|\bi read that\b|\bthey say\b",
 )
 LASTING: Final = any_of(
     r"每(?!次都)|一直|从来|从小|平时|多年|年了|常年|天天|都(?:是|用|去|在)|以后|戒了|再也不|不再|从不|固定|永远"
@@ -299,7 +309,8 @@ _CLAUSES: Final = re.compile(r"[,，;；:：]|\s-\s")
 # How the speaker wants to be answered, from now on.
 _INSTRUCTS: Final = any_of(
     r"(?:以后|往后|从现在起|今后|每次).{0,12}(?:回|答|给我|用|别|写|说)"
-    r"|(?:回答|回复|解释|说话|推荐|举例).{0,10}(?:要|别|用|短|简|一点|不要)|别(?:再|用|给我|跟我|总|老)|不要(?:用|加|给|再)|请?(?:叫|喊|称呼)我|跟我说话|用.{1,8}(?:回|跟我|语气|单位)",
+    r"|(?:回答|回复|解释|说话|推荐|举例).{0,10}(?:要|别|用|短|简|一点|不要)|别(?:再|用|给我|跟我|总|老)|不要(?:用"
+    r"|加|给|再)|请?(?:叫|喊|称呼)我|跟我说话|用.{1,8}(?:回|跟我|语气|单位)",
     r"\b(?:from (?:now|here) on|in future|always|never|every time|whenever|when you)\b.{0,40}\b(?:me|my|you|your"
     r"|answers?|repl(?:y|ies)|units?|use|give)\b"
     r"|^(?:please |pls |and |just |kindly )*(?:stop|don'?t|dont|no|never|avoid|skip|drop|keep|call me|answer|reply"
@@ -311,6 +322,7 @@ FEATURES: Final = (
     *("request without a statement", "fiction", "foreign text", "quotation", "quoted foreign text", "sarcasm"),
     *("passing", "general", "general without the first person", "lasting", "addressed", "figures", "small talk"),
     *("topics", "no topic", "short", "long", "instruction", "instruction without a topic of life"),
+    *MOMENTARY,
 )
 """The names of the features, in their order."""
 
@@ -332,6 +344,7 @@ def features_of(text: str) -> list[float]:
         *(has(PASSING), general, general and not first, has(LASTING), has(YOU), has(_FIGURES), is_small_talk(text)),
         *(min(len(topics), 3) / 3, not topics, _share(folded, 6, 16) < 1, _share(folded, 60, 150)),
         *(has(_INSTRUCTS), has(_INSTRUCTS) and (not topics or "answer style" in topics)),
+        *momentary_features(text, folded),
     )
     return [float(value) for value in found]
 
