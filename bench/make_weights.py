@@ -80,6 +80,7 @@ _WEIGHT_OF_SEQUENCE = 3.0
 # What is said beside a fact is more tempting in the lines of attributes than it is among ordinary messages.
 _WEIGHT_OF_LINE = 0.5
 _WEIGHT_OF_BESIDE = 0.15
+_WEIGHT_OF_PARTS_OF_LINE = 0.1
 # The attributes of texts depend on what is left out: they are compared when the models are trained.
 _NO_ATTRIBUTES = np.zeros((0, 0), dtype=np.float32)
 _FOLDS = 5
@@ -327,7 +328,7 @@ def train(found: Examples, without: str = "", unseen: frozenset[str] = frozenset
     learned = [(step, match) for step, match in zip(found.steps, found.matches, strict=True) if seen(step)]
     result["change"], result["replaces"] = _replacement([step for step, _ in learned], [match for _, match in learned])
     groups = [
-        (_with_attributes(group.rows, match), group.right, _WEIGHT_OF_LINE if group.line else 1.0)
+        (_with_attributes(group.rows, match), group.right, _WEIGHT_OF_PARTS_OF_LINE if group.line else 1.0)
         for group, match in zip(found.pieces, found.matches_of_pieces, strict=True)
         if seen(group)
     ]

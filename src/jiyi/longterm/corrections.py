@@ -26,12 +26,13 @@ from jiyi.longterm.pair_evidence import (
     pair_evidence,
     same_subject,
 )
-from jiyi.longterm.replacement import Compared, only_describes
+from jiyi.longterm.replacement import Compared, only_describes, shared_words
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
 from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, only_differs, takes_back
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.day_and_time import says_more
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 from jiyi.text.sentences import sentences
 from jiyi.text.statements.about.subject_phrases import (
     about_different_things,
@@ -88,7 +89,9 @@ _POSSIBLE_OF_ATTRIBUTE: Final = 0.15
 """The same where both are likely about the same attribute. On unread sets three of five linked pairs are right, with
 higher thresholds no more, and half of what is outdated and still current is linked."""
 _RELATED: Final = 0.1
-_PIECE: Final = 0.6
+_OF_NAMED: Final = 0.6
+"""So much more has the only part of a fact with a word of the message."""
+_PIECE: Final = 0.55
 """Below this probability it is not certain which part of a fact is replaced: all of it stays."""
 _DENIED: Final = 0.12
 """The same for a message that denies what a fact says."""
@@ -289,7 +292,7 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str) -> 
     new = model.read_message(message)
     ending = ends(new.folded)
     others = {place for place, apart in enumerate(other_things(said, pieces)) if apart}
-    values = model.pieces(new, parts)
+    values = _with_named(model.pieces(new, parts), [bool(shared_words(new, part)) for part in parts])
     gone = _replaced_piece(pieces, values, others)
     describing = _describing(parts, gone)
     rivals = [value for place, value in enumerate(values) if place not in {gone} | others | describing]
@@ -304,17 +307,23 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str) -> 
     if (not ending or changes(new.folded)) and (says_more(said, pieces[gone]) or keeps_some_of(whole, pieces[gone])):
         return None
     left = without_pieces(pieces, going)
-    if not left and any(
-        _tells_its_own(parts[place], pieces[place]) for place in range(len(pieces)) if place not in going
-    ):
+    if not left and any(_tells_its_own(parts[n], parts[gone]) for n in range(len(pieces)) if n not in going):
         # 西坡种李子，请了两个长工: who did, only the part before tells.
         return None
     return left
 
 
-def _tells_its_own(part: Compared, piece: str) -> bool:
-    """Whether a part of a fact is about something by itself."""
-    return bool(part.topics.keys() - WEAK_TOPICS) or names_its_subject(piece.strip(" ,，；;、。."))
+def _with_named(values: Sequence[float], named: Sequence[bool]) -> list[float]:
+    """The values of the parts of a fact, with more for the only one that has a word of the message."""
+    return [value + (_OF_NAMED if name and sum(named) == 1 else 0.0) for value, name in zip(values, named, strict=True)]
+
+
+def _tells_its_own(part: Compared, other: Compared) -> bool:
+    """Whether a part of a fact is about something else than another part, and no heading."""
+    if HEADING.search(part.text):
+        return False
+    named = has_han(part.text) and names_its_subject(part.text.strip(" ,，；;、。."))
+    return bool(part.topics.keys() - other.topics.keys() - WEAK_TOPICS) or named
 
 
 def _describing(parts: Sequence[Compared], gone: int) -> set[int]:

@@ -71,7 +71,8 @@ _NOT_A_NAME: Final = re.compile(r"[在是的了有要会去来叫说不也都还
 _RELATIVE_EN: Final = re.compile(
     r"(?P<who>(?:[Mm]y|[Oo]ur) (?:(?:older|younger|big|little|twin|eldest|youngest|elder|half|step)[ -])?"
     r"(?:brother|sister|mother|mum|mom|father|dad|son|daughter|cousin|uncle|aunt|auntie|nephew|niece|grandmother"
-    r"|grandfather|gran|grandma|grandpa|grandson|granddaughter)),? (?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?),? (?=[a-z])"
+    r"|grandfather|gran|grandma|grandpa|grandson|granddaughter)),? (?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?)"
+    r"(?:,|'s)? (?=[a-z])"
 )
 _NAMES: Final = re.compile(r"叫|名字|\b(?:names?|called)\b", re.IGNORECASE)
 
@@ -79,17 +80,21 @@ _NAMES: Final = re.compile(r"叫|名字|\b(?:names?|called)\b", re.IGNORECASE)
 def relative_named_in(fact: str, message: str) -> tuple[str, str]:
     """The name of a relative, and what a fact says of who that is beside what a message replaces.
 
-    我哥林晓峰在北京 of 我哥林晓峰在北京做律师. Empty where the message says the name or is about it.
+    我哥林晓峰在北京 of 我哥林晓峰在北京做律师. Empty where the message says both or is about the name.
     """
     found = _RELATIVE_ZH.match(fact) or _RELATIVE_EN.match(fact)
-    if found is None or found["name"] in message or _NAMES.search(message):
+    if found is None or _NAMES.search(message):
         return "", ""
     who, name = found["who"], found["name"]
+    if name in message and fold(who).split()[-1].removeprefix("我") in fold(message):
+        # The message says who it is as well.
+        return "", ""
     if not has_han(who):
         return name, f"{who[0].upper()}{who[1:]}'s name is {name}"
     if _NOT_A_NAME.search(name) or (name[0] not in SURNAMES and name[0] not in "小阿"):
         return "", ""
-    return name, found[0] if found["place"] else f"{who}叫{name}"
+    # Whoever is spoken of by name may have moved as well.
+    return name, found[0] if found["place"] and name not in message else f"{who}叫{name}"
 
 
 def residue_without_attribute(text: str) -> str:
