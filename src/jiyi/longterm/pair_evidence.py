@@ -13,6 +13,7 @@ from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.endings import PARTNERS
 from jiyi.longterm.replacement import Compared, closest, mentions, shared_words
 from jiyi.text.day_and_time import age_in, units_in
+from jiyi.text.normalize import fold
 from jiyi.text.statements.about.subject_phrases import SubjectRelation
 from jiyi.text.statements.about.subjects import (
     PRONOUN,
@@ -24,6 +25,7 @@ from jiyi.text.statements.about.subjects import (
     subject_of,
 )
 from jiyi.text.statements.about.topics import TOPICS, WEAK_TOPICS, topics_of
+from jiyi.text.statements.parts.claims import pieces_of
 from jiyi.text.statements.replacing.change_words import (
     adds,
     changes,
@@ -47,6 +49,12 @@ __all__ = [
     "same_subject",
 ]
 
+# The thing, and a word by which it is turned into something else.
+_TURNED: Final = re.compile(
+    r"(?:我的?|我们的?)?([\u3400-\u9fff]{2,6}?)(?:已经|现在|都|也|给)?换[成为]"
+    r"|(?:my|our|the) ([a-z]+(?: [a-z]+)?) (?:has been|was|got) (?:replaced|switched|swapped) (?:by|with|to|for)\b"
+)
+_IS: Final = re.compile(r"(?:and )?(?:(?:my|our|the) |我们?的?)?(\w[\w ]*?)(?:一直|现在)?(?: is|用的是|是)")
 _MEASURED: Final = frozenset({"weight", "height", "age"})
 _MEASURES: Final = re.compile(r"\b(?:weigh\w*|scales?|tall|years? old)\b|体重|上秤|称[了的]|身高|岁")
 _NEAR: Final = 0.4
@@ -168,10 +176,23 @@ def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: Attri
 
 
 def is_certain(new: Compared, old: Compared, evidence: PairEvidence) -> bool:
-    """Whether a message surely replaces an older fact: both give a figure of the same measure of the same person."""
+    """Whether a message surely replaces an older fact.
+
+    Both give a figure of the same measure of the same person, or the fact says what something is, and the message
+    into what it was turned: 镜头换成腾龙的了.
+    """
     apart = evidence.parallel or evidence.only_of_others or evidence.apart
     measured = evidence.measured_anew or _in_another_year(new.folded, old.folded)
-    return bool(measured and evidence.same_subject) and not apart
+    return bool((measured or _is_turned(new, old, evidence)) and evidence.same_subject) and not apart
+
+
+def _is_turned(new: Compared, old: Compared, evidence: PairEvidence) -> bool:
+    """Whether a message says into what a thing was turned that one clause of an older fact is about."""
+    turned = _TURNED.match(new.folded)
+    thing = next(filter(None, turned.groups()), "") if turned and evidence.names_it else ""
+    clauses = [clause for clause in map(fold, pieces_of(old.text)) if thing and thing in clause]
+    told = _IS.match(clauses[0]) if len(clauses) == 1 and not is_wish(new.folded) else None
+    return told is not None and told[1] == thing
 
 
 def _in_another_year(said: str, known: str) -> bool:

@@ -54,6 +54,9 @@ _PHRASES: Final = (
     r"have a (?:good|nice|great|lovely) (?:day|one|night|evening|weekend|time)|take care|cya|ttyl|later|you too",
     r"(?:再见|拜拜?|回头见|明天见|下次见|回聊|先这样|改天聊|下次聊|慢走|保重|祝你(?:好运|顺利|愉快|开心))[啦了吧哦]*",
     r"(?:周末|假期)愉快|(?:节日|新年|生日)快乐",
+    # sighs
+    r"(?:please )?send help|wish me luck|fingers crossed|(?:god |lord )?help me|kill me now",
+    r"救命[啊呀]?|祝我好运",
     # leaving for now, and why one asked
     r"(?:那|那么|就|我|先|得|要|该|去|回去|这就)+(?:忙|睡|睡觉|休息|吃饭|开会|上课|洗澡|干活|下线|撤|走|溜|闪)(?:去)?(?:了|啦|咯|吧)",
     r"(?:i(?:'ve| have)? )?(?:gotta|got to|have to|need to|should|must) (?:go|run|leave|get going)(?: now| then)?",
