@@ -81,6 +81,9 @@ _ASKS_OF_TEXT: Final = re.compile(
     r" (?:this|that|these|the following)\b"
     r"|^这(?:样|么|个|句|段|里)?(?:话|样|写|说)?.{0,4}(?:对|行|可以|通顺|什么意思|正确)"
 )
+# What is so instead of what was denied before it: "He isn't allergic to kiwi. It's cashews!"
+_INSTEAD: Final = re.compile(r"^(?:\w+[:：] ?)?(?:(?:it's|it is|it was|he's|she's|they're)\b|(?:其实|应该)?是|而是)")
+_DENIED: Final = re.compile(r"n't\b|\bnot\b|\bno longer\b|不是|没有|不再")
 _IMPORTANCE: Final = {
     "allergy": 0.95,
     "medication": 0.9,
@@ -243,6 +246,10 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentenc
             continue
         if is_momentary(part) and own < _SURE_OF_A_MOMENT:
             continue
+        last = found[place - 1]
+        if place and last.kept and _DENIED.search(fold(last.text)) and _INSTEAD.search(fold(part)):
+            each.kept = True
+            continue
         alone = len(parts) == 1
         window = fold(windows[place // _WINDOW])
         enough = _LIKELY if quotes_people(window) else WORTH_KEEPING
@@ -301,11 +308,18 @@ def _joined(parts: Sequence[str]) -> list[str]:
 
 
 def _without_comments(claims: list[ClaimText], classifier: StatementClassifier) -> list[ClaimText]:
-    """The claims of a message without mere comments on the others ("send help", 全家都傻眼)."""
+    """The claims of a message without mere comments on the others ("send help", 全家都傻眼).
+
+    What is so instead of something else is none.
+    """
     if len(claims) < 2 or any(asks_to_remember(claim.text) for claim in claims):
         return claims
     worth = classifier.worth([claim.text for claim in claims])
-    stays = [claim for claim, value in zip(claims, worth, strict=True) if value >= _COMMENT]
+    stays = [
+        claim
+        for claim, value in zip(claims, worth, strict=True)
+        if value >= _COMMENT or _INSTEAD.search(fold(claim.text))
+    ]
     return stays or claims
 
 

@@ -13,7 +13,7 @@ For each candidate, over the terms of the question:
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
     own        = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions; 0.99 of
                  the same question, asked before);
-                 for a text of no conversation 1.2·dense + 1.1·related, and beside
+                 for a text of no conversation 1.2·dense (0.8 where one has all words) + 1.1·related, and beside
                  texts of conversations (1 + 0.5)/(1 + 1.2) of the sum
                  + 0.2 where it has a time, a number or a place and the question asks for one; not for records
                  + 1.0 where it states the attribute of a person that the question asks for, 0.7 for such a text
@@ -33,6 +33,7 @@ is worth.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -168,6 +169,8 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
             factor = confidence / np.maximum(best, lexical)
             parts = {name: part * factor for name, part in lexical_parts.items()}
         if smoothed is not None:
+            if (information >= 1.0).any():
+                weights = replace(weights, alone_dense=weights.alone_dense_named)
             parts = _with_meaning(parts, candidates, weights, smoothed, related)
     elif smoothed is not None:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
@@ -210,15 +213,15 @@ def _with_meaning(
     words: dict[str, Floats], candidates: Candidates, weights: ScoringWeights, smoothed: Floats, related: Floats | None
 ) -> dict[str, Floats]:
     """What the words say together with the meaning. Other words say what similarities say."""
-    alone = candidates.alone
-    dense_weight = np.where(alone, weights.alone_dense, weights.dense)
+    alone, alone_dense = candidates.alone, weights.alone_dense
+    dense_weight = np.where(alone, alone_dense, weights.dense)
     parts = words | {"dense": dense_weight * _standing_out(candidates, smoothed, weights.spread)}
     if related is not None:
         parts["related"] = np.where(alone, weights.alone_related, weights.related) * related
     if alone.all() or not alone.any():
         return parts
     # The best text that stands alone comes to the level of the best other.
-    level = np.where(alone, (1.0 + weights.dense) / (1.0 + weights.alone_dense), 1.0)
+    level = np.where(alone, (1.0 + weights.dense) / (1.0 + alone_dense), 1.0)
     return {name: part * level for name, part in parts.items()}
 
 

@@ -50,6 +50,9 @@ class ScoringWeights:
     attribute: float = 1.0
     """For a text that states the attribute of a person that the question asks for: "where do I live?"."""
     alone_dense: float = 1.2
+    alone_dense_named: float = 0.8
+    """The first where no text has every word of the question, the second where one has: it comes before what is only
+    similar."""
     alone_related: float = 1.1
     alone_attribute: float = 0.7
     alone_information: float = 1.0
