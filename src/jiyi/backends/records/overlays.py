@@ -134,17 +134,12 @@ def merge_overlay(connection: Connection, values: Mapping[str, Any], *, update: 
     if row is None:
         connection.execute(memory_overlays.insert, values)
         return True
-    if not update:
-        return False
     here = memory_overlays.values(row)
-    times = [each for each in (here["last_accessed_at"], values["last_accessed_at"]) if each is not None]
     both = {
-        **here,
-        **{name: max(here[name], values[name]) for name in ("strength", "useful", "missed", "access_count")},
-        "last_accessed_at": max(times, default=None),
+        **_greater(here, values, ("strength", "useful", "missed", "access_count"), "last_accessed_at"),
         "superseded_by": here["superseded_by"] or values["superseded_by"],
     }
-    if both == here:
+    if not update or both == here:
         return False
     connection.execute(_UPDATE, both)
     return True
@@ -156,19 +151,22 @@ def merge_usage(connection: Connection, values: Mapping[str, Any], *, update: bo
     if row is None:
         connection.execute(runtime_memories.insert, values)
         return True
-    if not update:
-        return False
     here = runtime_memories.values(row)
-    times = [each for each in (here["decayed_at"], values["decayed_at"]) if each is not None]
-    both = {
-        **here,
-        **{name: max(here[name], values[name]) for name in ("useful", "missed")},
-        "decayed_at": max(times, default=None),
-    }
-    if both == here:
+    both = _greater(here, values, ("useful", "missed"), "decayed_at")
+    if not update or both == here:
         return False
     connection.execute(_UPDATE_USAGE, both)
     return True
+
+
+def _greater(here: Mapping[str, Any], there: Mapping[str, Any], numbers: Sequence[str], moment: str) -> dict[str, Any]:
+    """A row with the greater of these numbers of both, and the later moment."""
+    times = [each[moment] for each in (here, there) if each[moment] is not None]
+    return {
+        **here,
+        **{name: max(here[name], there[name]) for name in numbers},
+        moment: max(times, default=None),
+    }
 
 
 def move_fronts(connection: Connection, scope: str, old: Sequence[str], new: str) -> None:
