@@ -1,10 +1,13 @@
 """The most similar of a scope in memory: the same as by comparing all of them one by one."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jiyi.backends.shared import vector_matrix
 from jiyi.backends.shared.vector_matrix import MatrixScan, ScopeMatrix
 
 _DIMENSION = 4
@@ -66,3 +69,39 @@ def test_similarities_are_those_of_one_product_whatever_the_number_of_rows(rows:
     matrix.load([f"e{n}" for n in range(rows)], [0] * rows, [1] * rows, vectors, 1)
     expected = vectors.astype(np.float64) @ query.astype(np.float64)
     np.testing.assert_allclose(matrix.similarities(query), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("starts", [True, False], ids=["two threads", "no second thread"])
+def test_a_large_scope_has_the_similarities_of_a_small_one(*, starts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(5)
+    vectors = chance.normal(size=(1_000, 64)).astype(np.float32)
+    query = chance.normal(size=64).astype(np.float32)
+    matrix = ScopeMatrix(64)
+    matrix.load([f"e{n}" for n in range(1_000)], [0] * 1_000, [1] * 1_000, vectors, 1)
+    expected = matrix.similarities(query)
+    monkeypatch.setattr(vector_matrix, "_MAX_ALONE", 100)
+    monkeypatch.setattr(vector_matrix, "_PART", 64)
+    if not starts:
+        monkeypatch.setattr(threading.Thread, "start", _no_thread)
+    np.testing.assert_allclose(matrix.similarities(query), expected, rtol=1e-5, atol=1e-5)
+
+
+def _no_thread(_thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_an_error_in_the_second_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = threading.current_thread()
+
+    def multiply(_matrix: object, _query: object, _out: object) -> None:
+        if threading.current_thread() is not caller:
+            failed.set()
+            raise MemoryError("no memory for the product")
+        assert failed.wait(60)
+
+    failed = threading.Event()
+    monkeypatch.setattr(vector_matrix, "_MAX_ALONE", 100)
+    monkeypatch.setattr(vector_matrix, "_PART", 64)
+    monkeypatch.setattr(vector_matrix, "_multiply", multiply)
+    with pytest.raises(MemoryError):
+        _scan([0.5] * 1_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from math import isfinite
@@ -9,6 +10,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
+from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 
 Floats = NDArray[np.float32]
@@ -18,8 +20,10 @@ _MISSING = -1
 _BLOCK = 64
 _MAX_SERIAL = 32_768
 """How many numbers a product has at most that OpenBLAS computes in one thread, whatever the number of cores."""
-_MAX_BLOCKED = 20_000
+_MAX_ALONE = 20_000
 """Up to so many rows a second thread saves less than a tenth of a recall."""
+_PART = 16_384
+"""Rows that a thread takes at a time."""
 _MIN_COMPACTED = 64
 _MIN_LIVE_SHARE = 0.7
 """The matrix is compacted when fewer of its entries are live."""
@@ -221,15 +225,49 @@ def block_similarities(blocks: Sequence[Floats], query: Floats) -> Floats:
 
 def _products(matrix: Floats, query: Floats) -> Floats:
     """The product of each row with the query."""
-    if len(matrix) > _MAX_BLOCKED:
-        of_all: Floats = matrix @ query
-        return of_all
-    # BLAS gives a large product to several threads, which then spin for a while: each recall would occupy all cores.
-    # A product of a few rows stays in this thread, and takes hardly longer.
+    found: Floats = np.empty(len(matrix), dtype=np.float32)
+    if len(matrix) <= _MAX_ALONE:
+        _multiply(matrix, query, found)
+        return found
+    # Whoever has finished a part takes the next one: a helper that gets no core delays nobody.
+    parts = iter(range(0, len(matrix), _PART))
+    failures: list[BaseException] = []
+
+    def compute() -> None:
+        for start in parts:
+            _multiply(matrix[start : start + _PART], query, found[start : start + _PART])
+
+    def help_computing() -> None:
+        try:
+            compute()
+        except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
+            failures.append(error)
+
+    helper = threading.Thread(target=help_computing, name="jiyi-vectors", daemon=True)
+    try:
+        helper.start()
+    except RuntimeError as error:
+        if resource_limit(error) is None:
+            raise
+        compute()
+        return found
+    compute()
+    helper.join()
+    if failures:
+        raise failures[0]
+    return found
+
+
+def _multiply(matrix: Floats, query: Floats, out: Floats) -> None:
+    """Put the product of each row with the query into `out`.
+
+    BLAS gives a large product to several threads, which then spin for a while: each recall would occupy all cores. A
+    product of a few rows stays in this thread, and takes hardly longer.
+    """
     size = max(1, _MAX_SERIAL // matrix.shape[1])
     whole = len(matrix) // size * size
-    blocks = matrix[:whole].reshape(-1, size, matrix.shape[1])
-    return np.concatenate(((blocks @ query).reshape(-1), matrix[whole:] @ query))
+    np.matmul(matrix[:whole].reshape(-1, size, matrix.shape[1]), query, out=out[:whole].reshape(-1, size))
+    np.matmul(matrix[whole:], query, out=out[whole:])
 
 
 def _greatest(values: Floats, limit: int) -> NDArray[np.int64]:
