@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from jiyi.model.claim import USER
@@ -190,6 +191,8 @@ _KIN: Final = (
     frozenset({"pet", "dog"}),
     frozenset({"pet", "cat"}),
 )
+# Compiled at first use: who only wants to know a relation by its word does not need them.
+_compiled = cache(re.compile)
 _CHINESE_WORDS: Final = sorted((word for word in _BY_WORD if not word.isascii()), key=len, reverse=True)
 _ENGLISH_WORDS: Final = sorted((word for word in _BY_WORD if word.isascii() or "é" in word), key=len, reverse=True)
 _ZH_LEAD: Final = (
@@ -197,30 +200,28 @@ _ZH_LEAD: Final = (
     r"(?:大学|高中|小学|亲|大|小|最好的|动画课)?"
 )
 _ZH_KIN: Final = "|".join(map(re.escape, _CHINESE_WORDS))
-_SUBJECT_ZH: Final = re.compile(
+_SUBJECT_ZH: Final = (
     rf"^(?:那|还有|另外|对了|请问|开学了|哦)?[，,]?(?:给|把|带|陪|帮|为|送)?(?:(?:{_ZH_LEAD}"
     rf"|[他她佢])(?:{_ZH_KIN}|)的?)?{_ZH_LEAD}(?P<of>{_ZH_KIN})"
 )
-_SUBJECT_EN: Final = re.compile(
+_SUBJECT_EN: Final = (
     r"^(?:(?:and|but|so|ok|oh|btw|also|actually),? )*(?:(?:me and )?(?:my|our|the|his|her|another|a)(?: (?:new"
     r"|old|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger|late|dear)){0,2} )?"
     rf"(?P<of>{'|'.join(map(re.escape, _ENGLISH_WORDS))})(?=\b|'s\b|s\b)"
 )
 # "our drummer told me", 我公公原话: anywhere near the beginning of the clause.
-_NEAR_ZH: Final = re.compile(
-    rf"(?:我|我们|我家|咱|俺)(?:的|家)?(?P<of>{'|'.join(map(re.escape, _CHINESE_WORDS))})(?!过敏|毛)"
-)
-_NEAR_EN: Final = re.compile(
+_NEAR_ZH: Final = rf"(?:我|我们|我家|咱|俺)(?:的|家)?(?P<of>{'|'.join(map(re.escape, _CHINESE_WORDS))})(?!过敏|毛)"
+_NEAR_EN: Final = (
     r"\b(?:my|our)(?: (?:new|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger)){0,2} "
     rf"(?P<of>{'|'.join(map(re.escape, _ENGLISH_WORDS))})(?=\b|s\b)"
 )
 _NEAR: Final = 40
-_FIRST_PERSON: Final = re.compile(
+_FIRST_PERSON: Final = (
     r"^(?:那|其实|现在|今年|平时|以后|目前|每.{1,4})?(?:我|咱|俺|本人)|^(?:i|i'm|im|i've|ive|i'd|we|we're|we've"
     r"|my|our)\b"
 )
 PRONOUN: Final = re.compile(r"^(?:他|她|它|佢|人家)(?!们都说)|^(?:he|she|it|they|he's|she's|it's|hes|shes|they're)\b")
-_NAMED: Final = re.compile(
+_NAMED: Final = (
     r"(?:叫(?:做)?|名叫|小名|名字是?|改叫)(?P<zh>[\u3400-\u9fffA-Za-z]{1,6}?)(?=$|[，。！,.!；;、\s了吧就啦]|的|今年)"
     r"|(?:室友|同事|朋友|组长|同桌|班主任|老师|领导|闺蜜|堂妹|表姐|哥们)(?P<zh2>[阿小老大][\u3400-\u9fff])(?=[^，。]|$)"
     r"|\b(?:called|named|name is|names are|[Mm]eet) (?P<en>[A-Za-z][\w'-]+)"
@@ -234,7 +235,7 @@ _NAMED: Final = re.compile(
     # "Pickles, our cat", "Lucia and I", "My manager at the depot is Colin".
     r"|(?:^|[.!?] )(?P<en5>[A-Z][a-z]{2,})(?=, (?:my|our) [a-z]| and I\b)"
     r"|\b(?:[Mm]y|[Oo]ur) [a-z ]{0,20}(?:manager|boss|supervisor|teacher|coach|landlord|tutor|therapist|trainer"
-    r"|dentist)(?: [a-z ]{1,20})? is (?:Mrs?\.? |Ms |Dr\.? )?(?P<en6>[A-Z][a-z]+)\b",
+    r"|dentist)(?: [a-z ]{1,20})? is (?:Mrs?\.? |Ms |Dr\.? )?(?P<en6>[A-Z][a-z]+)\b"
 )
 
 
@@ -245,7 +246,7 @@ _NAME_SUBJECT: Final = re.compile(
     r"|keeps|left|rang|called|texted|loves|hates|and I)\b)"
 )
 # "Tom's mum Jean has dementia" is not about Tom.
-_OWNED: Final = re.compile(rf"'s (?:\w+ )?(?:{'|'.join(map(re.escape, _ENGLISH_WORDS))})\b(?: [A-Z][\w'-]+)?")
+_OWNED: Final = rf"'s (?:\w+ )?(?:{'|'.join(map(re.escape, _ENGLISH_WORDS))})\b(?: [A-Z][\w'-]+)?"
 _OWNED_BY_NAME: Final = re.compile(rf"'s (?:{'|'.join(map(re.escape, _ENGLISH_WORDS))})\b", re.IGNORECASE)
 _LEAD: Final = re.compile(r"^(?:So|And|But|Well),? ")
 _NO_NAMES: Final = frozenset(
@@ -355,13 +356,13 @@ def is_name(word: str) -> bool:
 def subject_of(folded: str) -> str:
     """The subject of a folded clause; `user` unless it is plainly about somebody or something else."""
     for pattern in (_SUBJECT_ZH, _SUBJECT_EN):
-        match = pattern.search(folded)
+        match = _compiled(pattern).search(folded)
         if match is not None:
             return _BY_WORD[match["of"]]
-    if _FIRST_PERSON.search(folded):
+    if _compiled(_FIRST_PERSON).search(folded):
         return USER
     for pattern in (_NEAR_ZH, _NEAR_EN):
-        match = pattern.search(folded[:_NEAR])
+        match = _compiled(pattern).search(folded[:_NEAR])
         if match is not None:
             return _BY_WORD[match["of"]]
     return USER
@@ -372,7 +373,7 @@ def subject_words(text: str) -> str:
     folded = fold(text)
     if len(folded) != len(text):
         return ""
-    match = next((m for pattern in (_SUBJECT_ZH, _SUBJECT_EN) if (m := pattern.search(folded))), None)
+    match = next((m for pattern in (_SUBJECT_ZH, _SUBJECT_EN) if (m := _compiled(pattern).search(folded))), None)
     if match is not None:
         name = re.match(
             r"(?:,? [A-Z][\w'-]+)+|(?![姓叫是在有住做当])[阿小老大]?[\u3400-\u9fff]{1,2}(?=，)", text[match.end() :]
@@ -380,7 +381,7 @@ def subject_words(text: str) -> str:
         return (text[: match.end()] + (name[0] if name is not None else "")).strip()
     named = _NAME_SUBJECT.search(text)
     if named is not None and named_subject(text):
-        owned = _OWNED.match(text, named.end("of"))
+        owned = _compiled(_OWNED).match(text, named.end("of"))
         return _LEAD.sub("", text[: named.end("of") if owned is None else owned.end()])
     first = re.match(r"(?:我们?|咱们?|俺|本人)(?:家)?|(?:i'm|im|i've|ive|i|we're|we've|we)\b", folded)
     return text[: first.end()] if first is not None else ""
@@ -392,7 +393,7 @@ def person_words(text: str) -> str:
     folded = fold(text)
     if found or len(folded) != len(text):
         return found
-    near = next((m for pattern in (_NEAR_ZH, _NEAR_EN) if (m := pattern.search(folded[:_NEAR]))), None)
+    near = next((m for pattern in (_NEAR_ZH, _NEAR_EN) if (m := _compiled(pattern).search(folded[:_NEAR]))), None)
     return "" if near is None else text[near.start() : near.end()]
 
 
@@ -418,10 +419,11 @@ def is_person(subject: str) -> bool:
 
 def starts_with_subject(folded: str) -> bool:
     """Whether a clause names its subject at its beginning."""
-    return any(pattern.search(folded) for pattern in (_FIRST_PERSON, _SUBJECT_ZH, _SUBJECT_EN, PRONOUN))
+    subjects = (_FIRST_PERSON, _SUBJECT_ZH, _SUBJECT_EN)
+    return any(_compiled(pattern).search(folded) for pattern in subjects) or PRONOUN.search(folded) is not None
 
 
 def names_in(text: str) -> tuple[str, ...]:
     """Names that a text introduces, in lower case."""
-    found = (next(group for group in match.groups() if group) for match in _NAMED.finditer(text))
+    found = (next(group for group in match.groups() if group) for match in _compiled(_NAMED).finditer(text))
     return tuple(dict.fromkeys(name.lower() for name in found if name.lower() not in _BY_WORD))
