@@ -45,6 +45,7 @@ class PreparedVectors:
         self._embedder = embedder
         self._computing = threading.Lock()
         self._blocks: dict[str, Vectors] = {}
+        """By text: what is embedded of an entry is nothing else."""
 
     def prepare(self, entries: Sequence[MemoryEntry], timeout: float) -> None:
         """Compute and keep the vectors of these entries; those of other entries are dropped."""
@@ -53,10 +54,10 @@ class PreparedVectors:
                 f"another thread of this process has been computing vectors for {timeout:g} s; try again"
             )
         try:
-            wanted = {vector_fingerprint(entry): entry for entry in entries}
-            missing = {digest: entry for digest, entry in wanted.items() if digest not in self._blocks}
+            wanted = {entry.content: entry for entry in entries}
+            missing = {text: entry for text, entry in wanted.items() if text not in self._blocks}
             made = dict(zip(missing, embed_entries(self._embedder, list(missing.values())), strict=True))
-            self._blocks = {digest: made[digest] if digest in made else self._blocks[digest] for digest in wanted}
+            self._blocks = {text: made[text] if text in made else self._blocks[text] for text in wanted}
         finally:
             self._computing.release()
 
@@ -66,10 +67,9 @@ class PreparedVectors:
 
     def of(self, entries: Sequence[MemoryEntry]) -> list[Vectors]:
         """The vectors of each entry; those that were not prepared are computed now."""
-        blocks, digests = self._blocks, [vector_fingerprint(entry) for entry in entries]
-        missing = [entry for entry, digest in zip(entries, digests, strict=True) if digest not in blocks]
-        made = iter(embed_entries(self._embedder, missing))
-        return [blocks[digest] if digest in blocks else next(made) for digest in digests]
+        blocks = self._blocks
+        made = iter(embed_entries(self._embedder, [entry for entry in entries if entry.content not in blocks]))
+        return [blocks[entry.content] if entry.content in blocks else next(made) for entry in entries]
 
 
 def without_record(store: RecordStore, held: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -12,11 +12,8 @@ _Sums = dict[str, tuple[int, ...]]
 
 def row_checksum(values: Sequence[Any]) -> int:
     """The checksum that is stored with the values of a row."""
-    checksum = 0
-    for value in values:
-        data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-        checksum = zlib.crc32(data, zlib.crc32(b"\x1f", checksum))
-    return checksum
+    data = [value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass") for value in values]
+    return zlib.crc32(b"\x1f".join([b"", *data]))
 
 
 def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, conversation: str) -> list[str]:

@@ -127,14 +127,16 @@ class SqliteVectors:
 
     def prepare(self, batch: IndexBatch, timeout: float | None = None) -> None:
         """Embed the new texts of a batch, so that nobody waits for the model while the lock is held."""
-        self._prepared.prepare(self._fresh(batch), self._lock_timeout if timeout is None else timeout)
+        fresh = [entry for entry, _ in self._fresh(batch)]
+        self._prepared.prepare(fresh, self._lock_timeout if timeout is None else timeout)
 
-    def _fresh(self, batch: IndexBatch) -> list[MemoryEntry]:
-        """The entries of the batch whose vectors the index does not have."""
+    def _fresh(self, batch: IndexBatch) -> list[tuple[MemoryEntry, str]]:
+        """The entries of the batch whose vectors the index does not have, with their fingerprints."""
         with self._using() as connection:
             known = text_hashes(connection, batch.upserts) if connection is not None else {}
         entries = self._searched.entries(batch.upserts)
-        return [entry for entry in entries if known.get(entry.id) != vector_fingerprint(entry)]
+        hashed = [(entry, vector_fingerprint(entry)) for entry in entries]
+        return [(entry, digest) for entry, digest in hashed if known.get(entry.id) != digest]
 
     def apply(self, batch: IndexBatch) -> None:
         """Write the vectors of the new texts with the log position in one transaction.
@@ -145,9 +147,9 @@ class SqliteVectors:
             if self.log_position() is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
             fresh = self._fresh(batch)
-            vectors = self._prepared.of(fresh)
+            vectors = self._prepared.of([entry for entry, _ in fresh])
             sequence = batch.log_position.sequence
-            rows = [self._row(entry, sequence, block) for entry, block in zip(fresh, vectors, strict=True)]
+            rows = [_row(*each, sequence, block) for each, block in zip(fresh, vectors, strict=True)]
             rows += [(scope, entry_id, sequence, 0, None, None, None) for scope, entry_id in batch.removals]
             with self._using() as connection:
                 if connection is None:
@@ -187,25 +189,14 @@ class SqliteVectors:
             fresh = [entry for entry in page if entry.id not in reused]
             made = embed_entries(self._embedder, fresh)
             blocks = dict(zip([entry.id for entry in fresh], made, strict=True)) | reused
-            self._write(connection, [self._row(entry, head.sequence, blocks[entry.id]) for entry in page], None)
+            rows = [_row(entry, vector_fingerprint(entry), head.sequence, blocks[entry.id]) for entry in page]
+            self._write(connection, rows, None)
             done, after = done + len(page), page[-1].id
             if progress is not None:
                 progress(done, None)
         drop_others(connection, store, self.batch_size)
         self._write(connection, (), head)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _row(self, entry: MemoryEntry, sequence: int, block: Floats) -> tuple[Any, ...]:
-        data = block.astype(np.float16).tobytes()
-        return (
-            entry.scope,
-            entry.id,
-            sequence,
-            clock.microseconds(entry.event_time),
-            vector_fingerprint(entry),
-            zlib.crc32(data),
-            data,
-        )
 
     def _write(
         self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]], log_position: LogPosition | None
@@ -410,3 +401,9 @@ class SqliteVectors:
             _log.warning("the vector index will be rebuilt from the records: %s", reason)
             self._broken, self._damage = self._opened[0], reason
         self._close_connection()
+
+
+def _row(entry: MemoryEntry, digest: str, sequence: int, block: Floats) -> tuple[Any, ...]:
+    data = block.astype(np.float16).tobytes()
+    moment = clock.microseconds(entry.event_time)
+    return (entry.scope, entry.id, sequence, moment, digest, zlib.crc32(data), data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,6 +36,8 @@ _UPSERT = (
 )
 
 
+_CHUNK = 500
+"""How many entries one statement asks for."""
 StoredVector: TypeAlias = tuple[Any, Any, Any, Any, bytes | None]
 """Id, sequence, event time, checksum, data."""
 
@@ -98,13 +101,15 @@ def entry_rows(
     connection: sqlite3.Connection, entries: Sequence[MemoryEntry]
 ) -> Iterator[tuple[str, str, int, bytes | None]]:
     """Id, hash, checksum and data of those entries that have a row."""
+    ids: defaultdict[str, list[str]] = defaultdict(list)
     for entry in entries:
-        row = connection.execute(
-            "SELECT entry_id, hash, checksum, data FROM memory_vectors WHERE scope = ? AND entry_id = ?",
-            (entry.scope, entry.id),
-        ).fetchone()
-        if row is not None:
-            yield row
+        ids[entry.scope].append(entry.id)
+    for scope, of_scope in ids.items():
+        for start in range(0, len(of_scope), _CHUNK):
+            chunk = of_scope[start : start + _CHUNK]
+            marks = ",".join("?" * len(chunk))
+            sql = f"SELECT entry_id, hash, checksum, data FROM memory_vectors WHERE scope = ? AND entry_id IN ({marks})"
+            yield from connection.execute(sql, (scope, *chunk)).fetchall()
 
 
 def drop_others(connection: sqlite3.Connection, store: RecordStore, size: int) -> None:
