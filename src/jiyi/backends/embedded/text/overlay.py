@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.embedded.text.pending import PendingTerms
 from jiyi.backends.shared.counted_terms import CountedTerms
-from jiyi.backends.shared.in_memory_text import COLUMNS, FILTER_COLUMNS, InMemoryTextIndex
 from jiyi.backends.shared.term_rows import Analysed, features_of
 from jiyi.model.filters import Filters
 from jiyi.ports import TermRow, TermStatistics
 
 if TYPE_CHECKING:
     from jiyi.backends.embedded.text.index import TantivyIndex
-
-_FEATURES = COLUMNS[: FILTER_COLUMNS.start]
 
 
 class RecallTextView:
@@ -56,11 +53,15 @@ class TextOverlay:
     """
 
     def __init__(self, index: TantivyIndex, analysed: Sequence[Analysed], removed: Sequence[str]) -> None:
+        # numpy is loaded with it, and its threads spin for a while: a short command loads it as late as it can.
+        from jiyi.backends.shared.in_memory_text import COLUMNS, FILTER_COLUMNS, InMemoryTextIndex
+
         features = [features_of(each) for each in analysed]
+        names = COLUMNS[: FILTER_COLUMNS.start]
         self._index = RecallTextView(index)
         self._pending = PendingTerms(features, removed)
         self._texts = InMemoryTextIndex(
-            (*(getattr(row, name) for name in _FEATURES), *_filtered(each))
+            (*(getattr(row, name) for name in names), *_filtered(each))
             for row, each in zip(features, analysed, strict=True)
         )
 
