@@ -26,6 +26,7 @@ _DOMAINS = {
 }
 SPLITS = ("dev", "held_out")
 ATTRIBUTES = "attributes"
+PEOPLE = "people"
 
 
 def load(what: str, split: str, writers: Sequence[str], language: str) -> list[dict[str, Any]]:
@@ -110,3 +111,48 @@ def _has(part: str, folded: str) -> bool:
     if wanted.isdecimal():
         return re.search(rf"(?<!\d){wanted}(?!\d)", folded) is not None
     return wanted in folded
+
+
+@dataclass(frozen=True, slots=True)
+class PersonMessage:
+    """What an invented person says after some facts, and which of those do not hold any more then."""
+
+    place: str
+    """The file and the line."""
+    language: str
+    facts: tuple[str, ...]
+    text: str
+    gone: tuple[str, ...]
+    """The parts of facts that do not hold any more."""
+
+
+def messages_of_people() -> list[PersonMessage]:
+    """All messages of the folder `people` but those that an honest reader could not be sure of."""
+    return [message for path in sorted((SETS / PEOPLE).glob("*.txt")) for message in _messages_in(path)]
+
+
+def _messages_in(path: Path) -> list[PersonMessage]:
+    language = path.stem[:2]
+    between = " " if language == "en" else ""
+    found = []
+    facts: dict[str, list[str]] = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        if line.startswith("#"):
+            facts = {}
+        elif line.startswith(">"):
+            text, _, label = line[1:].rpartition("=>")
+            if "?" not in label:
+                gone = tuple(part for name in label.split() for part in _named_parts(name, facts))
+                told = tuple(between.join(parts) for parts in facts.values())
+                found.append(PersonMessage(f"{path.name}:{number}", language, told, text.strip(), gone))
+        elif line.strip():
+            name, _, told_fact = line.partition(" ")
+            facts[name] = [part.strip() for part in told_fact.split("|")]
+    return found
+
+
+def _named_parts(name: str, facts: Mapping[str, Sequence[str]]) -> list[str]:
+    """The parts that a label names: `2` is all of a fact, `2b` its second part, `2ac` its first and third."""
+    number = name.rstrip("abcdefgh")
+    places = [ord(letter) - ord("a") for letter in name[len(number) :]]
+    return [facts[number][place] for place in places] if places else list(facts[number])
