@@ -45,7 +45,8 @@ class EmbeddedBaseline:
         self._words = self._analyzer.query(question).words
 
     def embed(self, question: str) -> None:
-        self._vector = self.embedder.model.embed([question])[0]
+        # The model keeps the vectors of the last texts for a moment, and recall has just asked for this one.
+        self._vector = self.embedder.model.embed([f"{question} "])[0]
 
     def query(self) -> list[str]:
         schema, searcher = self._index.schema, self._index.searcher()
