@@ -59,7 +59,7 @@ VARIANTS: dict[str, tuple[str, RecallSettings]] = {
     "everything": ("hybrid", DEFAULT),
     "without neighbours": ("hybrid", _weighing(spoken_neighbours=_NONE, timed_neighbours=_NONE, answer=0.0)),
     "without leaving out common words": ("hybrid", replace(DEFAULT, common_share=2.0)),
-    "without the map of questions": ("hybrid", replace(DEFAULT, adapts_questions=False)),
+    "questions as other texts": ("hybrid", replace(DEFAULT, adapts_questions=False)),
     "without sharing meaning with neighbours": ("hybrid", _weighing(near_dense=0.0)),
     "without related words": ("hybrid", _weighing(related=0.0, alone_related=0.0)),
     "without the kind of answer": ("hybrid", _weighing(answer_kind=0.0)),
@@ -153,8 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
             if options.sample is not None and len(scope.questions) > options.sample:
                 scope.questions = chooser.sample(scope.questions, options.sample)
         with tempfile.TemporaryDirectory() as folder, Progress(console=Console(stderr=True)) as progress:
-            # The shipped map of questions has learned from the own sets.
-            embedder = knowing.embedder_for(knowing.SETS) if path is None else RememberingEmbedder(BundledEmbedder())
+            embedder = RememberingEmbedder(BundledEmbedder())
             found = asyncio.run(measure(scopes, Path(folder), progress, names, embedder))
         _show(console, options, title, path, found)
     return 0

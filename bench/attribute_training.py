@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from bench.judgement_sets import AttributeLine, attributes
 from jiyi.longterm.attribute_model import SCALE, AttributeMatch, AttributeModel
-from jiyi.text.statements.parts.claims import clauses_of
 
 Matrix = NDArray[np.float32]
 Lines = Sequence[tuple[AttributeLine, tuple[int, ...]]]
@@ -29,12 +28,6 @@ _FOLDS = 5
 def texts_about(line: AttributeLine) -> list[str]:
     """The texts of a line that are about its attribute."""
     return [text for text in (line.old.replace("[", "").replace("]", ""), line.change, line.end) if text]
-
-
-def texts_of_message(text: str) -> list[str]:
-    """What is compared of a message: each of its clauses, and the whole."""
-    clauses = clauses_of(text)
-    return [*(clauses if len(clauses) > 1 else ()), text]
 
 
 def fit_attributes(vectors: Matrix, lines: Lines) -> Matrix:

@@ -18,7 +18,7 @@ from typing import Any
 from bench.support import Report, console, parser
 from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.extraction import Proposal, Round, propose
-from jiyi.providers.bundled import BundledEmbedder
+from jiyi.providers.bundled import PlainEmbedder
 
 ROUNDS = Path(__file__).parent / "rounds.jsonl"
 
@@ -88,7 +88,7 @@ def main() -> None:
     arguments.add_argument("--show", choices=["dev", "held_out"], help="print the rounds of this half that are wrong")
     options = arguments.parse_args()
     rows = load()
-    classifier = StatementClassifier(BundledEmbedder)
+    classifier = StatementClassifier(PlainEmbedder)
     if options.show:
         show([row for row in rows if row["split"] == options.show], classifier)
     report = Report("extraction", "Keeping what matters without a model")

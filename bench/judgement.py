@@ -293,7 +293,9 @@ def main() -> None:
     arguments.add_argument("--languages", default=",".join(LANGUAGES))
     arguments.add_argument("--only", default="", help="run only this judge: rules or scripted")
     arguments.add_argument(
-        "--cross-validated", action="store_true", help="judge each writer's sets by weights trained on the others'"
+        "--cross-validated",
+        action="store_true",
+        help="judge each writer's sets by weights trained on the others'; with --writers h,j,k,m",
     )
     arguments.add_argument(
         "--show", default="", help="print what came out wrong: rounds, domains, sequences, conflicts"

@@ -14,6 +14,8 @@ from jiyi.text import fold
 
 SETS = Path(__file__).parent / "sets" / "judgement"
 WRITERS = ("a", "b", "c", "d", "e", "eq", "f", "g", "h", "i", "t5", "t7", "j", "k", "m", "t9")
+NOT_IN_NETWORK = ("h", "j", "k", "m")
+"""The writers that the network of pairs has not learned from: only their sets can be measured without one of them."""
 LANGUAGES = ("zh", "en")
 TRAINING = ("t", "t2", "t3", "t4", "t6", "t8")
 """The sets that were written to learn from: they are never measured with."""
@@ -27,6 +29,7 @@ _DOMAINS = {
 SPLITS = ("dev", "held_out")
 ATTRIBUTES = "attributes"
 PEOPLE = "people"
+UNLEARNED_PEOPLE = "people/unlearned"
 
 
 def load(what: str, split: str, writers: Sequence[str], language: str) -> list[dict[str, Any]]:
@@ -126,9 +129,9 @@ class PersonMessage:
     """The parts of facts that do not hold any more."""
 
 
-def messages_of_people() -> list[PersonMessage]:
-    """All messages of the folder `people` but those that an honest reader could not be sure of."""
-    return [message for path in sorted((SETS / PEOPLE).glob("*.txt")) for message in _messages_in(path)]
+def messages_of_people(folder: str = PEOPLE) -> list[PersonMessage]:
+    """All messages of a folder but those that an honest reader could not be sure of."""
+    return [message for path in sorted((SETS / folder).glob("*.txt")) for message in _messages_in(path)]
 
 
 def _messages_in(path: Path) -> list[PersonMessage]:

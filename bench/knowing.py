@@ -11,8 +11,8 @@ language, questions that share no content word with their answer, keyword questi
 stored (near the topics, and far from them), letters that are no words, and conversations in which a question gets its
 answer late. Each answerable question is asked a second time with its answers taken out of the store.
 
-The shipped map of questions (`bench.make_question_map`) has learned from these sets. So each is measured with a map
-that is fitted without it; only sets from elsewhere are measured with the shipped one.
+The bundled embedder (`bench.make_encoder`) has not learned from these sets; some of the words that stand for others and
+the weights of recall were chosen on the first ones.
 
 AUC is the chance that the best hit of an answerable question has a higher relevance than that of an unanswerable one.
 """
@@ -33,7 +33,6 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from bench.make_question_map import fitted
 from bench.recall import RememberingEmbedder
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.recall.settings import WITH_MEANING, WORDS_ALONE, Calibration
@@ -42,13 +41,6 @@ from jiyi.sync import AgentMemory
 SETS = Path(__file__).resolve().parent / "sets" / "recall"
 OTHERS = {"second set": SETS / "unseen", "third set": SETS / "third", "fourth set": SETS / "fourth"}
 """Sets that were measured before anything was tuned to them, and belong to the fit since."""
-LEARNED = {
-    SETS: ("first", "chats"),
-    SETS / "unseen": ("second",),
-    SETS / "third": ("third",),
-    SETS / "fourth": ("fourth",),
-}
-"""What the map of questions has learned from, by folder: `bench.make_question_map` leaves it out."""
 MODES = ("hybrid", "keyword", "semantic")
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 LIMIT = 10
@@ -341,16 +333,9 @@ def left_out(results: Results, power: float) -> Iterator[str]:
     yield "| mean | | " + " | ".join(f"{sum(column) / len(sums):.3f}" for column in zip(*sums, strict=True)) + " |"
 
 
-def embedder_for(folder: Path) -> RememberingEmbedder:
-    """The bundled embedder, with a map of questions that has not learned from the sets of this folder."""
-    without = LEARNED.get(folder.resolve())
-    question_map = None if without is None else fitted(without).astype(np.float32)
-    return RememberingEmbedder(BundledEmbedder(question_map))
-
-
 def measure(*, held_out: bool = False, folder: Path = SETS) -> dict[str, dict[str, Found]]:
     """Every store and every question."""
-    embedder = embedder_for(folder)
+    embedder = RememberingEmbedder(BundledEmbedder())
     results = {}
     for store in stores(held_out=held_out, folder=folder):
         with tempfile.TemporaryDirectory() as place:

@@ -2,14 +2,15 @@
 
     python -m bench.make_question_kind --out question_kind.npy
 
-A logistic regression with a penalty on the full vectors of the questions in bench/sets/questions: en and zh are
-about the asker and people around, general.en and general.zh ask what anybody can look up. They belong to no set that
-recall is measured on. The last number is the constant.
+A logistic regression with a penalty on the full vectors of questions: en and zh in bench/sets/questions and a sample of
+those in bench/sets/pairs are about the asker and people around, general.* and unrelated.* in bench/sets/questions ask
+what anybody can look up. They belong to no set that recall is measured on. The last number is the constant.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,27 @@ QUESTIONS = Path(__file__).parent / "sets" / "questions"
 PENALTY = 1.0
 
 
-def _vectors(embedder: BundledEmbedder, *names: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    texts = [line for name in names for line in (QUESTIONS / name).read_text("utf-8").splitlines()]
+def _lines(*names: str) -> list[str]:
+    return [line for name in names for line in (QUESTIONS / name).read_text("utf-8").splitlines() if line]
+
+
+def _asked_of_people() -> list[str]:
+    """So many of the questions of the pairs as there are requests about nobody, in both languages."""
+    chance = random.Random(0)
+    found = []
+    for language in ("en", "zh"):
+        lines = [
+            line
+            for path in sorted((QUESTIONS.parent / "pairs" / "stores").glob(f"{language}*.txt"))
+            for line in path.read_text("utf-8").splitlines()
+            if "|" in line
+        ]
+        asked = [question.strip() for line in lines for question in line.split("|")[1:]]
+        found += chance.sample(asked, len(_lines(f"unrelated.{language}.txt")))
+    return found
+
+
+def _vectors(embedder: BundledEmbedder, texts: list[str]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     return np.asarray(embedder.full_vectors(texts), dtype=np.float64)
 
 
@@ -30,7 +50,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
     embedder = BundledEmbedder()
-    personal, general = _vectors(embedder, "en.txt", "zh.txt"), _vectors(embedder, "general.en.txt", "general.zh.txt")
+    personal = _vectors(embedder, _lines("en.txt", "zh.txt") + _asked_of_people())
+    unrelated = _lines("general.en.txt", "general.zh.txt", "unrelated.en.txt", "unrelated.zh.txt")
+    general = _vectors(embedder, unrelated)
     middle = (personal.mean(axis=0) + general.mean(axis=0)) / 2
     x = np.concatenate((personal, general)) - middle
     y = np.concatenate((np.ones(len(personal)), np.zeros(len(general))))

@@ -1,4 +1,4 @@
-"""Which facts a message makes outdated: 13,000 messages of 1,320 invented people, none of which was learned from.
+"""Which facts a message makes outdated: messages of invented people, none of which was learned from.
 
     python -m bench.outdated [--sample 2000] [--show]
 
@@ -15,16 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from bench.judgement_sets import LANGUAGES, PersonMessage, holds, messages_of_people
+from bench.judgement_sets import LANGUAGES, UNLEARNED_PEOPLE, PersonMessage, messages_of_people
+from bench.people_examples import claims_of, is_outdated
 from bench.support import Report, console, parser
 from jiyi.longterm.corrections import REPLACES, Finding, Known, judge
 from jiyi.longterm.duplicates import gist
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.model.entry import MemoryEntry, Source
-from jiyi.providers.bundled import BundledEmbedder
-from jiyi.providers.cached import CachedEmbedder
 from jiyi.text import Analyzer
-from jiyi.text.statements.parts.claims import only_asks, split_claims
+from jiyi.wiring.models import judging_embedder, pair_embedder
 
 _MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 _QUICK = 40
@@ -42,28 +41,22 @@ class Counts:
 
 def known_facts(message: PersonMessage, analyzer: Analyzer) -> list[Known]:
     """The claims of what was told before, the newest first."""
-    found: list[Known] = []
-    for fact in message.facts:
-        for claim in split_claims(fact):
-            if only_asks(claim.text):
-                continue
-            entry = MemoryEntry(
-                id=str(len(found)),
+    return [
+        Known(
+            MemoryEntry(
+                id=str(place),
                 scope="main",
                 key=None,
-                content=claim.text,
+                content=claim,
                 source=Source(),
                 created_at=_MOMENT,
                 updated_at=_MOMENT,
                 last_accessed_at=_MOMENT,
-            )
-            found.append(Known(entry, gist(claim.text, analyzer)))
-    return found[::-1]
-
-
-def is_outdated(claim: str, gone: Sequence[str]) -> bool:
-    """Whether a part of a claim does not hold any more, or the claim is a part of what does not."""
-    return any(holds([part], claim) or claim.strip(" ,，。.;；") in part for part in gone)
+            ),
+            gist(claim, analyzer),
+        )
+        for place, claim in enumerate(claims_of(message))
+    ]
 
 
 def outcome(message: PersonMessage, findings: Sequence[Finding]) -> str:
@@ -96,10 +89,9 @@ def main() -> None:
     arguments.add_argument("--sample", type=int, default=2_000, help="so many messages of each language; 0 for all")
     arguments.add_argument("--show", action="store_true", help="print what was judged wrongly")
     options = arguments.parse_args()
-    every = messages_of_people()
+    every = messages_of_people(UNLEARNED_PEOPLE)
     report = Report("outdated", "Which facts a message makes outdated")
-    embedder = CachedEmbedder(BundledEmbedder())
-    model = ReplacementModel(Analyzer(), lambda: embedder)
+    model = ReplacementModel(Analyzer(), judging_embedder, pair_embedder)
     for language in LANGUAGES:
         messages = [message for message in every if message.language == language]
         most = _QUICK if options.quick else options.sample

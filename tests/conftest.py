@@ -89,6 +89,14 @@ def bundled_embedder() -> Embedder:
 
 
 @pytest.fixture(scope="session")
+def judging_embedder() -> Embedder:
+    """The embedder by whose vectors texts are judged without a model."""
+    from jiyi.wiring.models import judging_embedder as shared
+
+    return shared()
+
+
+@pytest.fixture(scope="session")
 def real_model() -> Iterator[OpenAICompatibleModel]:
     """A real small model behind a real server, started once."""
     from tests.real_model import NAME, running

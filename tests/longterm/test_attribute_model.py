@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bench.judgement_examples import sequences
 from bench.judgement_sets import attribute_lines, attributes
-from bench.make_weights import sequences
 from jiyi.longterm.trained import Weights, stored_weights
 from jiyi.ports import Embedder
 from tests.longterm.conftest import OpenMemory

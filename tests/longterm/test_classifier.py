@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def classifier(bundled_embedder: Embedder) -> StatementClassifier:
-    return StatementClassifier(lambda: bundled_embedder)
+def classifier(judging_embedder: Embedder) -> StatementClassifier:
+    return StatementClassifier(lambda: judging_embedder)
 
 
 @pytest.mark.parametrize(

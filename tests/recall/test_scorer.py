@@ -348,7 +348,7 @@ def test_what_stands_among_similar_texts_is_nearer_in_meaning_than_what_stands_a
 
 def test_a_text_with_the_words_is_an_answer_however_unlike_the_rest_it_is() -> None:
     by_word, *_ = totals(counts([[1], [0], [0]]), cosine=[-0.9, 0.31, 0.3], mean_cosine=0.3)
-    assert by_word > 0.4
+    assert by_word == pytest.approx(1.0 - WEIGHTS.dense)
 
 
 def test_neighbours_that_are_just_as_similar_change_nothing() -> None:

@@ -26,6 +26,7 @@ from jiyi.longterm.pair_evidence import (
     pair_evidence,
     same_subject,
 )
+from jiyi.longterm.pair_network import MOST
 from jiyi.longterm.replacement import Compared, only_describes, shared_words
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
 from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, only_differs, takes_back
@@ -167,9 +168,17 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     barred = forbidden(message, [text.text for text in texts])
     evidence = evidence_of(new, olds, texts)
     matches = model.attributes(new, texts)
-    likely = model.replaces(new, texts, evidence, message_evidence(folded), matches)
+    likely, by_features = model.replaces(new, texts, evidence, message_evidence(folded), matches)
     likely = [0.0 if bars else value for value, bars in zip(likely, barred, strict=True)]
-    least_of = [least_for(new, text, found, match) for text, found, match in zip(texts, evidence, matches, strict=True)]
+    least_of = [
+        min(_BEYOND_DOUBT, least) if of_pair >= MOST and not found.parallel and not found.never_replaces else least
+        for least, found, of_pair in zip(
+            map(least_for, [new] * len(texts), texts, evidence, matches),
+            evidence,
+            model.of_pairs(new, texts),
+            strict=True,
+        )
+    ]
     tells = change >= _TELLS_CHANGE and sum(map(len, new.gist.terms)) >= _TELLING_CHARACTERS
     among = _AMONG[min(barred.count(False), len(_AMONG) - 1)] if tells else 0.0
     of_parts = _OF_PARTS if tells else 0.0
@@ -177,11 +186,21 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         value if value >= (needed - among if needed <= CERTAIN else needed) else min(value, _UNSURE)
         for value, needed in zip(likely, least_of, strict=True)
     ]
+    least = SAID if _says_change(folded) else CERTAIN
+    enough = [
+        least - max(_easier(folded, found, match), among, of_parts if len(pieces_of(text.text)) > 1 else 0.0)
+        for text, found, match in zip(texts, evidence, matches, strict=True)
+    ]
+    # What is said in plain words for a change needs no network to be understood.
+    plain = _says_change(folded) or _RECONSIDERS.search(folded) is not None
     certain = [
         is_certain(new, text, found)
         or is_changed_attribute(new, text, found, match)
         or (bool(found.same_subject) and takes_back(message, text.text))
-        for text, found, match in zip(texts, evidence, matches, strict=True)
+        or (plain and feature >= max(needed, doubted))
+        for text, found, match, feature, needed, doubted in zip(
+            texts, evidence, matches, by_features, enough, least_of, strict=True
+        )
     ]
     values = [
         max(value, CERTAIN) if sure and not bars else value
@@ -191,11 +210,6 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     values = [
         min(value, _UNSURE) if differs or one_of_several(message, text.text) else value
         for value, text in zip(values, texts, strict=True)
-    ]
-    least = SAID if _says_change(folded) else CERTAIN
-    enough = [
-        least - max(_easier(folded, found, match), among, of_parts if len(pieces_of(text.text)) > 1 else 0.0)
-        for text, found, match in zip(texts, evidence, matches, strict=True)
     ]
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
@@ -266,7 +280,7 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     if apart or not same_subject(new, other, theirs, newest=False):
         return None
     evidence, matches = evidence_of(new, [old], [other]), model.attributes(new, [other])
-    (value,) = model.replaces(new, [other], evidence, message_evidence(folded), matches)
+    _, (value,) = model.replaces(new, [other], evidence, message_evidence(folded), matches)
     if value >= _PROPOSED:
         residue = _residue(new, old, model, message)
         if residue is None:

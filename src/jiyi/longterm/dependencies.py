@@ -61,7 +61,9 @@ class LongtermDeps:
     analyzer: Analyzer
     embedder: Embedder | None
     judging: Callable[[], Embedder]
-    """Gives the bundled embedder, by whose vectors texts are judged, whatever embedder memories are found with."""
+    """Gives the embedder by whose vectors texts are judged, whatever embedder memories are found with."""
+    pairs: Callable[[], Embedder]
+    """Gives the embedder by which a message is compared with what it may replace."""
     models: TaskModels
     counter: TokenCounter
     limits: Limits

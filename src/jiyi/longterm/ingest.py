@@ -96,7 +96,7 @@ class FactIngestor:
         self._deps = deps
         self._recalled = recalled
         self._classifier = StatementClassifier(deps.judging)
-        self._replacement = ReplacementModel(deps.analyzer, deps.judging)
+        self._replacement = ReplacementModel(deps.analyzer, deps.judging, deps.pairs)
 
     def keep_round(
         self, scope: str, conversation_id: str, messages: Sequence[tuple[str, Message, datetime]], job: Job

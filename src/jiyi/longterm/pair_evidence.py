@@ -84,6 +84,8 @@ _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {
 
 _SCHOOL_YEAR: Final = re.compile(r"\b(?:year|grade) (\d{1,2})\b|([一二三四五六七八九])年级")
 _NEVER: Final = 2.0
+_MANY_OF_IT: Final = 0.15
+"""From this probability on both are about an attribute of which people have several."""
 _SURELY_SAME: Final = 0.5
 _OF_EXCEPTION: Final = 0.9
 _OF_ADDITION: Final = 0.8
@@ -162,7 +164,9 @@ def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: Attri
     plain = is_strong_change(new.folded) or ends(new.folded) or changes(new.folded)
     if (is_bygone(old.folded) and not is_bygone(new.folded)) or (adds(new.folded) and not plain and _several(new, old)):
         return _NEVER
-    if _resigns_before_start(new, old) or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded)):
+    one_more = evidence.never_replaces and not plain and match.same_many >= _MANY_OF_IT
+    one_more = one_more or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded))
+    if one_more or _resigns_before_start(new, old):
         return _NEVER
     doubts = (
         (is_exception(new.folded), _OF_EXCEPTION),

@@ -18,6 +18,7 @@ import numpy as np
 
 from jiyi.longterm.attribute_model import AttributeMatch, Matrix
 from jiyi.longterm.duplicates import Gist, gist
+from jiyi.longterm.pair_network import PairNetwork
 from jiyi.longterm.trained import TrainedJudge
 from jiyi.text.day_and_time import units_in
 from jiyi.text.normalize import fold
@@ -89,9 +90,11 @@ class Compared:
 class ReplacementModel(TrainedJudge):
     """All these models."""
 
-    def __init__(self, analyzer: Analyzer, embedder: Callable[[], Embedder]) -> None:
+    def __init__(self, analyzer: Analyzer, embedder: Callable[[], Embedder], pairs: Callable[[], Embedder]) -> None:
+        """`pairs` gives the embedder of the network of pairs."""
         super().__init__(embedder)
         self.analyzer = analyzer
+        self._network = PairNetwork(pairs)
 
     def read(self, texts: Sequence[str]) -> list[Compared]:
         """Texts with what is compared of them."""
@@ -121,6 +124,10 @@ class ReplacementModel(TrainedJudge):
         known = np.concatenate([old.attributes for old in olds])
         return self._weights.attributes.matches(message.attributes, known)
 
+    def of_pairs(self, message: Compared, olds: Sequence[Compared]) -> list[float]:
+        """What the network says of a message and each of the older facts, or parts of one."""
+        return self._network.values(message.text, [old.text for old in olds])
+
     def replaces(
         self,
         message: Compared,
@@ -128,26 +135,30 @@ class ReplacementModel(TrainedJudge):
         evidence: Sequence[PairEvidence],
         of_message: Sequence[float],
         matches: Sequence[AttributeMatch],
-    ) -> list[float]:
-        """How likely a message replaces each of the older facts rather than another one or none of them."""
+    ) -> tuple[list[float], list[float]]:
+        """How likely a message replaces each of the older facts rather than another one or none of them.
+
+        With the network of pairs, and by the features alone.
+        """
         of_change, change = change_row(message), self.change(message)
         others = [likeness(message, old) for old in olds]
-        line = self._weights.replaces
-        values = [
-            line.value(
-                replacement_row(
-                    pair_features(message, old, others, place), change, of_change, evidence[place], of_message, match
-                )
+        rows = [
+            replacement_row(
+                pair_features(message, old, others, place), change, of_change, evidence[place], of_message, match
             )
             for place, (old, match) in enumerate(zip(olds, matches, strict=True))
         ]
-        return shares(values)
+        weights = self._weights
+        together = zip(self.of_pairs(message, olds), rows, strict=True)
+        values = [value + weights.replaces.value(row) for value, row in together]
+        return shares(values), shares([weights.alone.value(row) for row in rows])
 
     def pieces(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
         """How much each part of an older fact is like the one that a message replaces."""
         line = self._weights.piece
-        rows = zip(piece_rows(message, parts), attribute_rows(self.attributes(message, parts)), strict=True)
-        return [line.value([*row, *of_attribute]) for row, of_attribute in rows]
+        of_pairs = self.of_pairs(message, parts)
+        rows = zip(piece_rows(message, parts), attribute_rows(self.attributes(message, parts)), of_pairs, strict=True)
+        return [value + line.value([*row, *of_attribute]) for row, of_attribute, value in rows]
 
     def along(self, message: Compared, parts: Sequence[Compared], replaced: int) -> list[float]:
         """How likely each part of an older fact goes when one of them is replaced."""

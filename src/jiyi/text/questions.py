@@ -10,7 +10,14 @@ from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
 from jiyi.text.sentences import CLOSERS, sentences
 
-__all__ = ["asks_about_requests", "asks_about_texts", "hands_over_text", "is_question", "question_share"]
+__all__ = [
+    "asks_about_questions",
+    "asks_about_requests",
+    "asks_about_texts",
+    "hands_over_text",
+    "is_question",
+    "question_share",
+]
 
 # Compiled at first use: a command that only asks does not need them.
 _compiled = cache(re.compile)
@@ -69,6 +76,7 @@ _EARLIER_REQUESTS: Final = (
     r"|\basked (?:you|for)\b|\b(?:last time|earlier|before|previous\w*|already)\b"
     r"|[我咱].{0,6}(?:问|让你|叫你|要你|请你|托你|说过|提过|要求)|上次|之前|以前|刚才|先前"
 )
+_EARLIER_QUESTIONS: Final = r"\b(?:i|we) (?:just |ever |also |last )?ask(?:ed)?\b|\basked you\b|[我咱].{0,6}问[过了你]?"
 _TEXT_OFFSET: Final = 90
 """How far behind the beginning the text begins at the latest."""
 
@@ -104,6 +112,11 @@ def question_share(text: str) -> float:
 def asks_about_requests(text: str) -> bool:
     """Whether a question is about what was said or asked before: earlier questions answer it."""
     return _compiled(_EARLIER_REQUESTS).search(fold(text)) is not None
+
+
+def asks_about_questions(text: str) -> bool:
+    """Whether a question is about an earlier one: that question is what is looked for, not its answer."""
+    return _compiled(_EARLIER_QUESTIONS).search(fold(text)) is not None
 
 
 def asks_about_texts(text: str) -> bool:

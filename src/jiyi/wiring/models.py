@@ -30,21 +30,22 @@ def embedder_of(settings: Settings, own: Embedder | None) -> Embedder | None:
     return CachedEmbedder(CheckedEmbedder(embedder))
 
 
-def judging_embedder(embedder: Embedder | None) -> Embedder:
-    """The bundled embedder: the given one if it is that, or else one that all memories of the process share."""
-    from jiyi.providers.bundled import BundledEmbedder
+@cache
+def judging_embedder() -> Embedder:
+    """The embedder whose vectors the weights of the long-term room are trained on; one for the process."""
+    from jiyi.providers.bundled import PlainEmbedder
+    from jiyi.providers.cached import CachedEmbedder
 
-    if embedder is not None and embedder.identity == BundledEmbedder().identity:
-        return embedder
-    return _shared_bundled_embedder()
+    return CachedEmbedder(PlainEmbedder())
 
 
 @cache
-def _shared_bundled_embedder() -> Embedder:
-    from jiyi.providers.bundled import BundledEmbedder
+def pair_embedder() -> Embedder:
+    """The embedder that was trained to tell which fact a message makes outdated; one for the process."""
+    from jiyi.providers.bundled import PairEmbedder
     from jiyi.providers.cached import CachedEmbedder
 
-    return CachedEmbedder(BundledEmbedder())
+    return CachedEmbedder(PairEmbedder())
 
 
 def _optional_embedder(settings: Settings, model: str) -> Embedder:
