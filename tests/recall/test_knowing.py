@@ -16,6 +16,7 @@ from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.text.interrogatives import without_interrogatives
+from jiyi.text.questions import asks_about_questions
 from jiyi.text.rarity import is_known, specificity
 from tests.support import keys
 
@@ -94,7 +95,7 @@ def test_every_hit_of_every_mode_says_why(cats: AgentMemory) -> None:
         assert set(hit.matched) == {"cat", "food"}
         assert hit.score_parts["information"] > 0.9
         assert (hit.similarity is None) is (mode == "keyword")
-        assert hit.to_dict()["confident"] is (mode != "semantic")
+        assert hit.to_dict()["confident"] is True or mode == "semantic"
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
@@ -320,3 +321,18 @@ def test_the_same_words_about_others_or_in_another_order_are_two_hits(
     memory.add(one)
     memory.add(other)
     assert {hit.content for hit in memory.recall(question)} == {one, other}
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("What did I ask you about Isla?", True),
+        ("我之前问过血型吗？", True),
+        ("我刚才问的是什么？", True),
+        ("我的法律顾问是谁？", False),
+        ("我访问过哪些国家？", False),
+        ("Where do I live?", False),
+    ],
+)
+def test_a_question_about_an_earlier_question_is_told_from_others(question: str, about: bool) -> None:
+    assert asks_about_questions(question) is about

@@ -76,7 +76,10 @@ _EARLIER_REQUESTS: Final = (
     r"|\basked (?:you|for)\b|\b(?:last time|earlier|before|previous\w*|already)\b"
     r"|[我咱].{0,6}(?:问|让你|叫你|要你|请你|托你|说过|提过|要求)|上次|之前|以前|刚才|先前"
 )
-_EARLIER_QUESTIONS: Final = r"\b(?:i|we) (?:just |ever |also |last )?ask(?:ed)?\b|\basked you\b|[我咱].{0,6}问[过了你]?"
+_EARLIER_QUESTIONS: Final = (
+    r"\b(?:i|we) (?:just |ever |also |last )?ask(?:ed)?\b|\basked you\b"
+    r"|[我咱].{0,6}(?<![顾访学疑])问[过了你的](?!题)"
+)
 _TEXT_OFFSET: Final = 90
 """How far behind the beginning the text begins at the latest."""
 
