@@ -2,10 +2,10 @@
 
 The sets in bench/sets/judgement were written by writers who had not seen the rules. Rounds are one message and its
 reply with the facts that are worth keeping; sequences are messages over time with what must still be known at the end
-and what must not. All of them have been learned from since: only `--cross-validated` tells about unseen sentences.
+and what must not. Nothing was learned from those of `MEASURED`: they tell about unseen sentences.
 
     python -m bench.judgement [--split dev] [--writers a,b,c] [--show rounds,sequences]
-    python -m bench.judgement --split all --cross-validated        # each writer judged by weights of the others
+    python -m bench.judgement --split held_out --writers n,o,p --only rules
     python -m bench.judgement --split held_out --llm http://127.0.0.1:8000/v1 --llm-model NAME [--sample 20]
     python -m bench.judgement --real-model --sample 3 --name judgement-real-model    # ends after --minutes
 """
@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from bench.judgement_script import ScriptedJudge
 from bench.judgement_sets import LANGUAGES, WRITERS, domains_of, holds, load
@@ -187,19 +186,6 @@ class Judge:
         return facts, [each.entry for each in self._memory.longterm.superseded(scope, limit=1_000)]
 
 
-def measure_across(place: Path, name: str, options: argparse.Namespace, language: str) -> Counts:
-    """Run the sets of one language, those of each writer with weights that are trained on the others."""
-    from bench.make_weights import left_out_weights
-    from jiyi.longterm import trained
-
-    counts = Counts()
-    for writer in options.writers.split(","):
-        weights = left_out_weights(writer)
-        with patch.object(trained, "stored_weights", lambda found=weights: found):
-            measure(place / writer, name, options, language, None, counts, [writer])
-    return counts
-
-
 def measure(
     place: Path,
     name: str,
@@ -293,11 +279,6 @@ def main() -> None:
     arguments.add_argument("--languages", default=",".join(LANGUAGES))
     arguments.add_argument("--only", default="", help="run only this judge: rules or scripted")
     arguments.add_argument(
-        "--cross-validated",
-        action="store_true",
-        help="judge each writer's sets by weights trained on the others'; with --writers h,j,k,m",
-    )
-    arguments.add_argument(
         "--show", default="", help="print what came out wrong: rounds, domains, sequences, conflicts"
     )
     arguments.add_argument("--sample", type=int, default=0, help="at most so many items of each set")
@@ -319,11 +300,8 @@ def main() -> None:
                 minutes = options.minutes or (_MINUTES_OF_A_MODEL if options.real_model else 0.0)
                 options.ends_at = time.monotonic() + 60 * minutes / len(languages) if minutes else 0.0
                 short = re.sub(r"\W+", "-", name)
-                if options.cross_validated and model is None:
-                    counts = measure_across(place, short, options, language)
-                else:
-                    counts = Counts()
-                    measure(place, short, options, language, model, counts, options.writers.split(","))
+                counts = Counts()
+                measure(place, short, options, language, model, counts, options.writers.split(","))
                 tell(report, name, language, counts)
     report.note(
         "precision: rounds of which something was kept rightly; recall: facts that one kept entry holds; domain: of "

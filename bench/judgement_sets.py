@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from jiyi.text import fold
 
 SETS = Path(__file__).parent / "sets" / "judgement"
 WRITERS = ("a", "b", "c", "d", "e", "eq", "f", "g", "h", "i", "t5", "t7", "j", "k", "m", "t9")
-NOT_IN_NETWORK = ("h", "j", "k", "m")
-"""The writers that the network of pairs has not learned from: only their sets can be measured without one of them."""
+MEASURED = ("n", "o", "p")
+"""The writers that nothing was learned from. Their totals choose between versions; `q` is left for the last report."""
 LANGUAGES = ("zh", "en")
 TRAINING = ("t", "t2", "t3", "t4", "t6", "t8")
 """The sets that were written to learn from: they are never measured with."""
@@ -30,6 +31,9 @@ SPLITS = ("dev", "held_out")
 ATTRIBUTES = "attributes"
 PEOPLE = "people"
 UNLEARNED_PEOPLE = "people/unlearned"
+VALUES = "values"
+_PAIRS_OF_VALUES = {"one": 4, "many": 3}
+"""How many statements of a group are taken as messages after another one."""
 
 
 def load(what: str, split: str, writers: Sequence[str], language: str) -> list[dict[str, Any]]:
@@ -159,3 +163,41 @@ def _named_parts(name: str, facts: Mapping[str, Sequence[str]]) -> list[str]:
     number = name.rstrip("abcdefgh")
     places = [ord(letter) - ord("a") for letter in name[len(number) :]]
     return [facts[number][place] for place in places] if places else list(facts[number])
+
+
+def messages_of_values(folder: str = VALUES) -> list[PersonMessage]:
+    """The groups of statements with different values of one attribute, as messages after facts.
+
+    Where people have one value at a time, a statement makes the one before it outdated; where they have many, and for
+    what stands behind `||`, nothing changes.
+    """
+    return [message for path in sorted((SETS / folder).glob("*.txt")) for message in _messages_of_groups(path)]
+
+
+def _messages_of_groups(path: Path) -> list[PersonMessage]:
+    chance = random.Random(path.name)
+    language = path.stem[:2]
+    groups: list[tuple[str, list[str], list[str]]] = []
+    for line in path.read_text("utf-8").splitlines():
+        how, _, told = line.partition(":")
+        if how in _PAIRS_OF_VALUES:
+            first, _, second = told.partition("||")
+            values, beside = ([part.strip() for part in each.split("|") if part.strip()] for each in (first, second))
+            groups.append((how, values, beside))
+    found = []
+    for number, (how, values, beside) in enumerate(groups):
+        # Lines that stand near are about other attributes or other people.
+        near = [group for group in groups[max(0, number - 20) : number + 20] if group[1] is not values]
+        pairs = [(old, new) for old in values for new in values if old is not new]
+        pairs = chance.sample(pairs, min(len(pairs), _PAIRS_OF_VALUES[how]))
+        pairs += [(chance.choice(values), each) for each in beside]
+        for old, text in pairs:
+            others = [
+                chance.choice(group[1]) for group in chance.sample(near, min(len(near), chance.choice((0, 0, 1, 3))))
+            ]
+            others += [each for each in chance.sample(beside, chance.randint(0, 1)) if each != text]
+            facts = [old, *others]
+            chance.shuffle(facts)
+            gone = (old,) if how == "one" and text in values else ()
+            found.append(PersonMessage(f"{path.name}:{number + 1}", language, tuple(facts), text, gone))
+    return found

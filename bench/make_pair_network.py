@@ -1,15 +1,15 @@
 """How the network was made that tells which fact a message makes outdated: its embedder and its last layers.
 
     pip install torch
-    python -m bench.make_pair_network [--epochs 4] [--providers FOLDER] [--longterm FOLDER]
+    python -m bench.make_pair_network [--epochs 3] [--providers FOLDER] [--longterm FOLDER]
 
 It is trained end to end: the bundled model (src/jiyi/providers/data/replacement.npz), a hidden layer over the vectors
 of a message and a fact (src/jiyi/longterm/data/pair_network.npz), and beside it the weights of the features of
 `jiyi.longterm.replacement` (`replaces` and `piece` in weights.json), whose values are added. It learns which of the
 older claims a message replaces, or none, and which part of a claim. The model begins with what recall has learned.
 
-It learns from everything that `bench.make_weights` learns from but the writers of `NOT_IN_NETWORK`, and from `people`.
-These writers tell after each epoch how many replacements are found at a given share of wrong ones; `bench.judgement`
+It learns from everything that `bench.make_weights` learns from, from `people` and from `values`. The writers of
+`MEASURED` tell after each epoch how many replacements are found at a given share of wrong ones; `bench.judgement`
 measures the whole decision with their sets. Run `bench.make_weights` first: the other weights stay as they are.
 
 Half an hour on two cores.
@@ -29,13 +29,13 @@ import torch
 from torch import nn
 
 import jiyi.longterm
-from bench.judgement_examples import Vectors, examples
-from bench.judgement_sets import NOT_IN_NETWORK, PEOPLE, WRITERS
+from bench.judgement_examples import Examples, Vectors, examples
+from bench.judgement_sets import MEASURED, PEOPLE, WRITERS
 from bench.make_weights import choose, parts_of_facts, rank, rows_of_steps, told
 from bench.people_examples import of_people
 from bench.support import console
 from bench.support.torch_encoder import DATA, TorchEncoder
-from jiyi.longterm.pair_network import COMPARED_SCALE, NETWORK, OWN_SCALE
+from jiyi.longterm.pair_network import COMPARED_SCALE, MOST, NETWORK, OWN_SCALE
 from jiyi.longterm.trained import WEIGHTS
 from jiyi.providers.bundled import PlainEmbedder
 from jiyi.providers.encoder import FULL_DIMENSION
@@ -44,6 +44,7 @@ HIDDEN = 128
 RATES = {"encoder": 2e-4, "pieces": 1e-3, "layers": 1e-3, "line": 2e-3}
 WARMING = 100
 DROPPED = 0.1
+DROPPED_HIDDEN = 0.2
 PENALTY = 1e-4
 MESSAGES = 48
 """In a batch; a text is encoded once for all of them."""
@@ -71,9 +72,14 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """Everything that is learned from, and the steps of the writers that are left out."""
+    """Everything that is learned from, and the steps of the writers that are measured with."""
     vectors = Vectors(PlainEmbedder())
-    found = examples(WRITERS, vectors, *of_people(vectors))
+    learned = _cases_of(examples(WRITERS, vectors, *of_people(vectors)), vectors)
+    measured = _cases_of(examples(MEASURED, vectors), vectors)
+    return learned + [case for case in measured if case.writer in MEASURED]
+
+
+def _cases_of(found: Examples, vectors: Vectors) -> list[Case]:
     texts = vectors.texts()
 
     def read(numbers: Sequence[int]) -> list[str]:
@@ -115,7 +121,7 @@ class Network(nn.Module):
         self.out = nn.Linear(HIDDEN, 1)
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
-        self.dropout = nn.Dropout(DROPPED)
+        self.dropout = nn.Dropout(DROPPED_HIDDEN)
         self.lines = nn.ParameterList([nn.Parameter(torch.tensor(each)) for each in (of_parts, of_steps)])
 
     def forward(self, batch: Sequence[Case]) -> Any:
@@ -130,6 +136,7 @@ class Network(nn.Module):
         values = self.out(self.dropout(torch.relu(self.hidden(torch.cat((*compared, *own), -1)))))[:, 0]
         number = torch.tensor([number for *_, number in pairs])
         best = torch.full((int(number[-1]) + 1,), -1e9).scatter_reduce(0, number, values, "amax")
+        best = MOST * torch.tanh(best / MOST)
         told = [torch.tensor(case.rows) @ self.lines[case.none][:-1] + self.lines[case.none][-1] for case in batch]
         return best + torch.cat(told)
 
@@ -228,15 +235,15 @@ def write(network: Network, providers: Path, longterm: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--providers", type=Path, default=DATA)
     parser.add_argument("--longterm", type=Path, default=Path(jiyi.longterm.__file__).parent / "data")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     found = cases()
-    learned = [case for case in found if case.writer not in NOT_IN_NETWORK]
-    measured = [case for case in found if case.writer in NOT_IN_NETWORK and case.none and not case.distracted]
+    learned = [case for case in found if case.writer not in MEASURED]
+    measured = [case for case in found if case.writer in MEASURED and case.none and not case.distracted]
     network = Network(*lines_of(learned))
     for epoch, loss in enumerate(train(learned, network, options.epochs, random.Random(options.seed)), start=1):
         console.print(f"epoch {epoch} of {options.epochs}: loss {loss:.3f}; left out: {found_at(network, measured)}")

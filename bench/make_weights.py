@@ -1,8 +1,7 @@
 """Train the linear models that judge without a language model, and write the weights that the package ships.
 
 They learn from bench/sets/judgement (`bench.judgement_examples`). Each is a logistic regression with a penalty on the
-weights. `bench.make_pair_network` then trains two of them again, together with a network. `bench.judgement
---cross-validated` leaves out a writer at a time.
+weights. `bench.make_pair_network` then trains two of them again, together with a network.
 
     python -m bench.make_weights
 """
@@ -14,7 +13,6 @@ import json
 import math
 import random
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import jiyi.longterm
-from bench.judgement_examples import Example, Examples, Group, Step, Vectors, examples
-from bench.judgement_sets import LANGUAGES, NOT_IN_NETWORK, SPLITS, WRITERS, attributes, load
+from bench.judgement_examples import Example, Examples, Step, Vectors, examples
+from bench.judgement_sets import WRITERS, attributes
 from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.replacement import attribute_rows, replacement_row
-from jiyi.longterm.trained import ATTRIBUTES, WEIGHTS, stored_weights
+from jiyi.longterm.trained import ATTRIBUTES, WEIGHTS
 from jiyi.providers.bundled import PlainEmbedder
 
 Matrix = NDArray[np.float64]
@@ -36,33 +34,23 @@ _WEIGHT_OF_PARTS_OF_LINE = 0.1
 _FOLDS = 5
 
 
-def train(found: Examples, without: str = "", unseen: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The weights; nothing of the writer `without` and no text of `unseen` is learned from."""
-
-    def seen(each: Example | Step | Group) -> bool:
-        if each.writer:
-            return each.writer != without and each.text not in unseen
-        return not any(each.text in other for other in unseen)
-
-    worth = [each for each in found.worth if seen(each)]
-    sides = np.array([float(each.right) for each in worth])
+def train(found: Examples) -> dict[str, Any]:
+    """The weights of all models."""
+    sides = np.array([float(each.right) for each in found.worth])
     # The sets hold more facts than conversations do: both sides count the same.
     weight = np.where(sides > 0, 0.5 / sides.mean(), 0.5 / (1 - sides.mean()))
-    result: dict[str, Any] = {"worth": told(_fit(_rows(worth), sides, _PENALTY["worth"], weight))}
-    domains = [each for each in found.domains if seen(each)]
-    names = sorted({each.right for each in domains})
-    wanted = np.array([[float(each.right == name) for name in names] for each in domains])
-    of_domains = _fit_classes(_rows(domains), wanted, _PENALTY["domains"])
+    result: dict[str, Any] = {"worth": told(_fit(_rows(found.worth), sides, _PENALTY["worth"], weight))}
+    names = sorted({each.right for each in found.domains})
+    wanted = np.array([[float(each.right == name) for name in names] for each in found.domains])
+    of_domains = _fit_classes(_rows(found.domains), wanted, _PENALTY["domains"])
     result["domains"] = {name: told(of_domains[:, place]) for place, name in enumerate(names)}
     result["single"] = list(map(float, attributes().values()))
     result["attributes"] = found.attributes
-    learned = [(step, match) for step, match in zip(found.steps, found.matches, strict=True) if seen(step)]
-    result["change"], result["alone"] = _replacement([step for step, _ in learned], [match for _, match in learned])
+    result["change"], result["alone"] = _replacement(found.steps, found.matches)
     result["replaces"] = result["alone"]
-    groups = [parts for group, parts in zip(found.pieces, parts_of_facts(found), strict=True) if seen(group)]
-    result["piece"] = told(np.append(choose(groups), 0.0))
-    along = [each for each in found.along if seen(each)]
-    result["along"] = told(_fit(_rows(along), np.array([float(e.right) for e in along]), _PENALTY["along"]))
+    result["piece"] = told(np.append(choose(parts_of_facts(found)), 0.0))
+    going = np.array([float(each.right) for each in found.along])
+    result["along"] = told(_fit(_rows(found.along), going, _PENALTY["along"]))
     return result
 
 
@@ -219,16 +207,6 @@ def told(weights: Matrix) -> dict[str, Any]:
     return {"weights": [round(float(weight), 5) for weight in weights[:-1]], "offset": round(float(weights[-1]), 5)}
 
 
-def texts_of(writer: str) -> frozenset[str]:
-    """Everything that a writer wrote."""
-    found: set[str] = set()
-    for language in LANGUAGES:
-        for split in SPLITS:
-            found |= {item["user"] for item in load("rounds", split, [writer], language)}
-            found |= {m for item in load("sequences", split, [writer], language) for m in item["messages"]}
-    return frozenset(found)
-
-
 def write(stored: dict[str, Any], place: Path) -> None:
     """Write the weights as the package ships them: the large matrix beside the others."""
     models = {name: model for name, model in stored["models"].items() if name != "attributes"}
@@ -237,31 +215,13 @@ def write(stored: dict[str, Any], place: Path) -> None:
     (place / WEIGHTS).write_text(text + "\n", "utf-8")
 
 
-def _stored(without: str = "", unseen: frozenset[str] = frozenset()) -> dict[str, Any]:
+def _stored() -> dict[str, Any]:
     """The form in which the package ships the weights, with the embedder that they are for."""
     identity = PlainEmbedder().identity
     return {
         "embedder": {"name": identity.name, "dimension": identity.dimension},
-        "models": train(_all_examples(), without, unseen),
+        "models": train(examples(WRITERS, Vectors(PlainEmbedder()))),
     }
-
-
-@cache
-def _all_examples() -> Examples:
-    return examples(WRITERS, Vectors(PlainEmbedder()))
-
-
-@cache
-def left_out_weights(writer: str) -> dict[str, Any]:
-    """The weights without one writer, to be measured with that writer's sets.
-
-    Those that were trained with the network of pairs are as they are shipped: it has not learned from the writer.
-    """
-    if writer not in NOT_IN_NETWORK:
-        raise SystemExit(f"the network of pairs has learned from {writer}: measure one of {', '.join(NOT_IN_NETWORK)}")
-    weights, shipped = _stored(writer, texts_of(writer)), stored_weights()
-    weights["models"] |= {name: shipped["models"][name] for name in ("replaces", "piece")}
-    return weights
 
 
 def main() -> None:

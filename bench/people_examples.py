@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bench.judgement_examples import Group, Reader, Step, Vectors
-from bench.judgement_sets import PEOPLE, PersonMessage, holds, messages_of_people
+from bench.judgement_sets import PEOPLE, PersonMessage, holds, messages_of_people, messages_of_values
 from jiyi.longterm.corrections import anonymous
 from jiyi.longterm.pair_evidence import message_evidence, pair_evidence
 from jiyi.longterm.pair_network import texts_of_message
@@ -31,7 +31,7 @@ def is_outdated(claim: str, gone: Sequence[str]) -> bool:
 
 def of_people(vectors: Vectors) -> tuple[list[Step], list[Group]]:
     """Every message with the claims of its person, and the parts of claims of which it changes only some."""
-    people = messages_of_people()
+    people = messages_of_people() + messages_of_values()
     for message in people:
         vectors.prepare(claims_of(message))
     vectors.prepare([text for each in people for text in _texts_of(without_unchanged(each.text))])

@@ -92,7 +92,7 @@ def found_by_meaning(url: str, total: int, report: Report) -> None:
         report.at_least(
             f"the 50 nearest in a scope with {name} of {total:,} vectors",
             f"p50 {milliseconds(times.p50)}",
-            "graph of the scope" if size > large else "compared one by one",
+            "HNSW index of the scope" if size > large else "compared one by one",
             value=found / wanted,
             target=0.95 if size > large else 0.99,
             unit="",

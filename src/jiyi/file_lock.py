@@ -30,6 +30,17 @@ if sys.platform == "win32":
     def _unlock(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+    def lock_until_closed(descriptor: int) -> None:
+        """Lock a file of this process: whoever finds it locked knows that the process lives."""
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+
+    def is_open_file_locked(descriptor: int) -> bool:
+        """Whether another descriptor has locked the file."""
+        if not _try_lock(descriptor):
+            return True
+        _unlock(descriptor)
+        return False
 else:
     import fcntl
 
@@ -42,6 +53,20 @@ else:
 
     def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+    def lock_until_closed(descriptor: int) -> None:
+        """Lock a file of this process: whoever finds it locked knows that the process lives."""
+        # Somebody who looks at the file (`is_open_file_locked`) has a shared lock for a moment.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    def is_open_file_locked(descriptor: int) -> bool:
+        """Whether another descriptor has locked the file; several may ask at once."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        _unlock(descriptor)
+        return False
 
 
 _MIN_PAUSE = 0.0002
@@ -178,9 +203,6 @@ def is_locked(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        if not _try_lock(descriptor):
-            return True
-        _unlock(descriptor)
+        return is_open_file_locked(descriptor)
     finally:
         os.close(descriptor)
-    return False

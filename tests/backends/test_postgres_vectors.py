@@ -427,7 +427,7 @@ def test_closing_breaks_off_a_graph_and_the_next_one_finishes_it(
     vectors = open_vectors(exact_rows=100)
     vectors.rebuild(store)
     with psycopg.connect(postgres_url) as blocking:
-        # A graph beside others waits for whoever has written to the table and has not ended.
+        # An index that is built beside others waits for whoever has written to the table and has not ended.
         blocking.execute("SELECT 1 FROM jiyi_search.vectors")
         blocking.execute("LOCK TABLE jiyi_search.vectors IN ROW EXCLUSIVE MODE")
         vectors.apply(IndexBatch(many("crowd", 300), (), LogPosition(1, "x")))

@@ -45,7 +45,7 @@ class TestPostgresVectors(VectorIndexConformance):
 
 
 class TestLargeScopesInPostgres(TestPostgresVectors):
-    """Nearly every scope is a large one: the server is asked for what is wanted, and graphs come into being."""
+    """Nearly every scope is a large one: the server is asked for what is wanted, and HNSW indexes are built."""
 
     exact_rows = 3
 

@@ -139,7 +139,7 @@ def test_a_failure_is_tried_again_after_growing_pauses(store: SqlJobStore, clock
     assert [job.id for job in work.done] == [job_id]
 
 
-def test_after_the_last_attempt_it_is_dead_with_its_reason_and_can_be_revived(
+def test_after_the_last_attempt_it_is_dead_with_its_reason_and_can_be_retried(
     store: SqlJobStore, clock: FakeClock
 ) -> None:
     job_id = add(store)

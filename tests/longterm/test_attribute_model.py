@@ -9,6 +9,7 @@ from bench.judgement_examples import sequences
 from bench.judgement_sets import attribute_lines, attributes
 from jiyi.longterm.trained import Weights, stored_weights
 from jiyi.ports import Embedder
+from jiyi.wiring.models import judging_embedder
 from tests.longterm.conftest import OpenMemory
 
 
@@ -47,19 +48,19 @@ def test_news_of_another_attribute_replaces_nothing(
     assert old in [entry.content for entry in room.list(scope="alice")]
 
 
-def test_the_attribute_of_a_plain_sentence_is_found_in_both_languages(bundled_embedder: Embedder) -> None:
+def test_the_attribute_of_a_plain_sentence_is_found_in_both_languages() -> None:
     model = Weights.of(stored_weights()["models"]).attributes
     texts = ["I weigh 71 kilos", "我体重一百四十斤", "My email is x@example.org", "我对花生过敏"]
     names = list(attributes())
-    found = [names[place] for place in model.probabilities(bundled_embedder.embed(texts)).argmax(axis=1)]
+    found = [names[place] for place in model.probabilities(judging_embedder().embed(texts)).argmax(axis=1)]
     assert found == ["weight", "weight", "email", "allergy"]
 
 
-def test_the_best_clause_of_a_message_is_the_one_that_is_compared(bundled_embedder: Embedder) -> None:
+def test_the_best_clause_of_a_message_is_the_one_that_is_compared() -> None:
     model = Weights.of(stored_weights()["models"]).attributes
     said = ["the weather is awful", "my weight is 70 kilos", "the weather is awful, my weight is 70 kilos"]
-    known = model.probabilities(bundled_embedder.embed(["I weigh 80 kilos", "My cat is called Tom"]))
-    first, second = model.matches(model.probabilities(bundled_embedder.embed(said)), known)
+    known = model.probabilities(judging_embedder().embed(["I weigh 80 kilos", "My cat is called Tom"]))
+    first, second = model.matches(model.probabilities(judging_embedder().embed(said)), known)
     assert first.same > 0.5 > second.same
     assert first.same >= first.same_as_whole
     assert first.best == first.same

@@ -26,7 +26,7 @@ def network() -> PairNetwork:
         ("Sold the Corsa, I cycle everywhere", "en", 3),
         ("上周我们搬到株洲了", "zh", 0),
         ("小安现在改教物理了", "zh", 2),
-        ("飞度卖掉了，现在骑车上班", "zh", 3),
+        ("换了辆特斯拉，电费一个月才一百", "zh", 3),
     ],
 )
 def test_the_fact_that_a_message_makes_outdated_has_the_highest_value(

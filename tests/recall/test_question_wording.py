@@ -151,16 +151,6 @@ def test_a_question_is_nearer_to_its_answer_than_to_other_questions(bundled_embe
     assert adapted @ answer - adapted @ other > question @ answer - question @ other
 
 
-def test_a_question_unlike_those_that_were_learned_from_is_moved_less(bundled_embedder: Embedder) -> None:
-    assert isinstance(bundled_embedder, EmbedsQuestions)
-    texts = [
-        "What am I allergic to?",
-        "Which error did the nightly build of release 4.2 report for module parser_core?",
-    ]
-    like, unlike = (bundled_embedder.embed(texts) * bundled_embedder.embed_questions(texts)).sum(axis=1)
-    assert unlike > like
-
-
 def test_a_short_fact_with_all_words_is_a_confident_hit(open_memory: OpenMemory, bundled_embedder: Embedder) -> None:
     memory = open_memory(embedder=bundled_embedder)
     memory.store("wifi", "The guest wifi password is blue-heron-7")

@@ -304,9 +304,12 @@ def test_a_session_hears_of_errors_from_the_level_that_it_has_chosen(
 def test_answers_are_bounded_however_much_is_remembered(mcp_client: OpenClient) -> None:
     async def scenario() -> None:
         async with mcp_client() as (client, memory):
-            long = "leaf " * 4_000
+            long = "She drinks green tea in the garden. " * 600
             await memory.store_many([{"key": f"tea-{each}", "content": f"tea {each} {long}"} for each in range(50)])
-            for name, arguments in (("recall", {"query": "tea", "limit": 50}), ("list", {"limit": 50})):
+            for name, arguments in (
+                ("recall", {"query": "Who drinks green tea?", "limit": 50}),
+                ("list", {"limit": 50}),
+            ):
                 answer = text_of(await call(client, name, **arguments))
                 assert len(answer) < 40_000
                 assert "more left out" in answer

@@ -49,7 +49,7 @@ class Summarizer(Protocol):
 
     @property
     def made_by(self) -> str:
-        """What is recorded as the maker: `rules`, or the name of a model."""
+        """What is recorded as `made_by`: `rules`, or the name of a model."""
         ...
 
     def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:

@@ -10,6 +10,7 @@ from jiyi.client.connection import Connection, body_of, listed, names_of, part, 
 from jiyi.client.decoding import entry_of, hit_of, known, with_times
 from jiyi.model.entry import Explanation, MemoryEntry
 from jiyi.model.message import Message, MessageLike
+from jiyi.model.scoring import DECAY_RATE
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -117,7 +118,7 @@ class ClientLongterm:
         alpha: float = 0.5,
         beta: float = 0.2,
         gamma: float = 0.3,
-        decay_rate: float = 0.99,
+        decay_rate: float = DECAY_RATE,
         top_k_semantic: int = 50,
         top_k_final: int = 10,
         *,

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from jiyi.errors import ImportFormatError
 from jiyi.importers.json_stream import objects_of_array
-from jiyi.importers.records import ImportedConversation, LeftOut, Stream, clean, digest, imported_message, time_of
+from jiyi.importers.records import ImportedConversation, LeftOut, Stream, digest, imported_message, time_of
 from jiyi.importers.sources import Source, base
+from jiyi.model.storable import storable
 
 EXPECTED: Final = (
     "an export of ChatGPT: conversations.json (or conversations-000.json …), an array of conversations with a mapping "
@@ -50,7 +51,7 @@ def _conversation(found: dict[str, Any], place: str) -> Stream:
         yield LeftOut("a conversation without messages")
         return
     own = str(named) if named else digest(title, str(found.get("create_time")), str(messages[0]["content"]))
-    yield ImportedConversation(f"chatgpt:{own}", tuple(messages), clean(title))
+    yield ImportedConversation(f"chatgpt:{own}", tuple(messages), storable(title))
 
 
 def _branch(mapping: Mapping[str, Any], current: object) -> list[tuple[str, dict[str, Any]]]:

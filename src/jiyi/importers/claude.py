@@ -12,7 +12,6 @@ from jiyi.importers.records import (
     ImportedConversation,
     LeftOut,
     Stream,
-    clean,
     digest,
     entries_of_text,
     imported_message,
@@ -20,6 +19,7 @@ from jiyi.importers.records import (
     time_of,
 )
 from jiyi.importers.sources import Source, base
+from jiyi.model.storable import storable
 
 EXPECTED: Final = (
     "an export of Claude: conversations.json (an array of conversations with chat_messages), memories.json and "
@@ -59,7 +59,7 @@ def _conversation(found: dict[str, Any], place: str) -> Stream:
     for index, message in enumerate(found["chat_messages"]):
         if not isinstance(message, dict):
             raise ImportFormatError(f"{place}.chat_messages[{index}] is no object; expected is {EXPECTED}")
-        text = clean("\n".join(_words(message)).strip())
+        text = storable("\n".join(_words(message)).strip())
         role = _ROLES.get(str(message.get("sender")))
         if role is None or not text:
             yield LeftOut("a message without text" if role else "a message of neither the user nor Claude")
@@ -71,7 +71,7 @@ def _conversation(found: dict[str, Any], place: str) -> Stream:
         return
     own = found.get("uuid") or digest(str(found.get("created_at")), messages[0]["content"])
     title = found["name"] if isinstance(found.get("name"), str) else ""
-    yield ImportedConversation(f"claude:{own}", tuple(messages), clean(title))
+    yield ImportedConversation(f"claude:{own}", tuple(messages), storable(title))
 
 
 def _words(message: dict[str, Any]) -> Iterator[str]:

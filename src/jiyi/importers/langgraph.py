@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from jiyi.compat.langgraph_forms import KIND, stored_item
 from jiyi.errors import ImportFormatError, InvalidInputError
-from jiyi.importers.records import ImportedEntry, Stream, clean, origin, time_of
+from jiyi.importers.records import ImportedEntry, Stream, origin, time_of
 from jiyi.importers.sources import Source
 from jiyi.model.namespace import check_namespace
+from jiyi.model.storable import storable
 
 EXPECTED: Final = (
     "a store of LangGraph: the SQLite file of SqliteStore with the table store(prefix, key, value, created_at, "
@@ -61,7 +62,7 @@ def _item(row: Mapping[str, Any], place: str) -> ImportedEntry:
     parts = prefix.split(".") if isinstance(prefix, str) else prefix
     if not isinstance(parts, list) or not all(isinstance(each, str) and each for each in parts) or not parts:
         raise ImportFormatError(f"{place} has no prefix; expected is {EXPECTED}")
-    if not isinstance(key, str) or not key.strip() or clean(key) != key or not isinstance(value, dict):
+    if not isinstance(key, str) or not key.strip() or storable(key) != key or not isinstance(value, dict):
         raise ImportFormatError(f"{place} has no key, or no value that is an object; expected is {EXPECTED}")
     ttl = row.get("ttl_minutes")
     minutes = float(ttl) if isinstance(ttl, int | float) and not isinstance(ttl, bool) else None

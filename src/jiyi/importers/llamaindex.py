@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from jiyi.errors import ImportFormatError
 from jiyi.importers.json_stream import JsonReader
-from jiyi.importers.records import ImportedConversation, LeftOut, Stream, clean, digest
+from jiyi.importers.records import ImportedConversation, LeftOut, Stream, digest
 from jiyi.importers.sources import Source
+from jiyi.model.storable import storable
 
 EXPECTED: Final = 'a chat store of LlamaIndex: {"store": {"key": [{"role": …, "content": …}]}}'
 
@@ -40,16 +41,16 @@ def _conversation(key: str, found: Any, name: str) -> Stream:
     messages = []
     for index, message in enumerate(found):
         role = message.get("role") if isinstance(message, dict) else None
-        if not isinstance(message, dict) or not isinstance(role, str) or not clean(role).strip():
+        if not isinstance(message, dict) or not isinstance(role, str) or not storable(role).strip():
             raise ImportFormatError(f"{name}: store[{key!r}][{index}] has no role; expected is {EXPECTED}")
         content = message.get("content")
-        text = clean(content if isinstance(content, str) else _words(message.get("blocks")))
+        text = storable(content if isinstance(content, str) else _words(message.get("blocks")))
         extra = message.get("additional_kwargs")
         calls = extra.get("tool_calls") if isinstance(extra, dict) else None
         if not text.strip() and not calls:
             yield LeftOut("a message without text")
             continue
-        said: dict[str, Any] = {"role": clean(role).strip(), "content": text, "id": digest(key, str(index), text)}
+        said: dict[str, Any] = {"role": storable(role).strip(), "content": text, "id": digest(key, str(index), text)}
         if isinstance(calls, list) and calls:
             said["tool_calls"] = calls
         if isinstance(extra, dict) and isinstance(extra.get("tool_call_id"), str):

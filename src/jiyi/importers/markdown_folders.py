@@ -11,8 +11,9 @@ from typing import Any, Final
 import yaml
 
 from jiyi.errors import ImportFormatError
-from jiyi.importers.records import ImportedEntry, LeftOut, Stream, clean, digest, entries_of_text, origin, time_of
+from jiyi.importers.records import ImportedEntry, LeftOut, Stream, digest, entries_of_text, origin, time_of
 from jiyi.importers.sources import Source
+from jiyi.model.storable import storable
 
 BASIC_MEMORY: Final = (
     "a folder of basic-memory: Markdown files with front matter (title, type, permalink), observations "
@@ -61,7 +62,7 @@ def _note(name: str, front: dict[str, Any], body: str) -> Stream:
         )
         yield ImportedEntry(
             f"basic-memory/{digest(link, category, text)}",
-            clean(said if title.casefold() in said.casefold() else f"{title}: {said}"),
+            storable(said if title.casefold() in said.casefold() else f"{title}: {said}"),
             tags=tuple(dict.fromkeys((*tags, *own, category))),
             metadata=about,
             occurred_at=when,
@@ -70,7 +71,7 @@ def _note(name: str, front: dict[str, Any], body: str) -> Stream:
         relation, other = found.groups()
         yield ImportedEntry(
             f"basic-memory/{digest(link, relation, other)}",
-            clean(f"{title} {relation.replace('_', ' ')} {other}"),
+            storable(f"{title} {relation.replace('_', ' ')} {other}"),
             tags=tuple(dict.fromkeys((*tags, title, other))),
             metadata=origin("basic-memory", permalink=link, title=title, relation=relation, object=other),
             occurred_at=when,

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
+from jiyi.model.storable import storable
+
 MAX_TEXT: Final = 48 * 1024
 """How many bytes of text one entry holds; longer texts are split."""
 _MAX_KEY: Final = 512
@@ -82,18 +84,18 @@ Stream: TypeAlias = Iterator[Imported]
 
 def origin(name: str, **about: Any) -> dict[str, Any]:
     """Where a memory comes from, for its metadata. Whatever the file has there is a short text."""
-    shown = {key: clean(str(value))[:_MAX_ORIGIN] for key, value in about.items() if value not in (None, "")}
+    shown = {key: storable(str(value))[:_MAX_ORIGIN] for key, value in about.items() if value not in (None, "")}
     return {"import": {"from": name, **shown}}
 
 
 def storable_name(name: str) -> str:
     """A name without what cannot be stored; a digest stands for what is too long or was left out."""
-    kept = clean(name)
+    kept = storable(name)
     return name if kept == name and name.strip() and len(name) <= _MAX_KEY else f"{kept[:64]}#{digest(name)}"
 
 
 def _storable_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    cleaned = dict.fromkeys(clean(tag).strip() for tag in tags)
+    cleaned = dict.fromkeys(storable(tag).strip() for tag in tags)
     return tuple(tag for tag in cleaned if tag and len(tag) <= _MAX_TAG)[:_MAX_TAGS]
 
 
@@ -115,14 +117,9 @@ def time_of(value: object) -> datetime | None:
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
-def clean(text: str) -> str:
-    """A text without what cannot be stored: NUL, and lone surrogates."""
-    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
-
-
 def imported_message(role: str, content: str, message_id: str, when: datetime | None) -> dict[str, Any]:
     """A message of an imported conversation, with the time at which it was said if that is known."""
-    message = {"role": role, "content": clean(content), "id": message_id}
+    message = {"role": role, "content": storable(content), "id": message_id}
     return message if when is None else {**message, "created_at": when.isoformat()}
 
 
@@ -144,6 +141,6 @@ def pieces(text: str, most: int = MAX_TEXT) -> Iterator[str]:
 
 def entries_of_text(key: str, text: str, **fields: Any) -> Iterator[ImportedEntry]:
     """One entry for a text, or several when it is too long for one."""
-    parts = [part for part in pieces(clean(text)) if part.strip()]
+    parts = [part for part in pieces(storable(text)) if part.strip()]
     for number, part in enumerate(parts):
         yield ImportedEntry(key if len(parts) == 1 else f"{key}#{number + 1}", part.strip(), **fields)

@@ -13,7 +13,6 @@ from jiyi.importers.records import (
     ImportedEntry,
     LeftOut,
     Stream,
-    clean,
     digest,
     entries_of_text,
     imported_message,
@@ -21,6 +20,7 @@ from jiyi.importers.records import (
     time_of,
 )
 from jiyi.importers.sources import Source
+from jiyi.model.storable import storable
 
 NAMES: Final = ("content", "key", "occurred_at", "tags", "role", "conversation", "scope")
 """What a mapping may name."""
@@ -73,7 +73,7 @@ def _read(
             continue
         if _value(row, names, "occurred_at") is not None and _time(row, names) is None:
             yield LeftOut(_UNREADABLE_TIME)
-        conversation, role = _value(row, names, "conversation"), clean(_value(row, names, "role") or "").strip()
+        conversation, role = _value(row, names, "conversation"), storable(_value(row, names, "role") or "").strip()
         if conversation is None or not role:
             yield from _entry(kind, row, names, content)
             continue

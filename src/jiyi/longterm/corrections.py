@@ -18,6 +18,7 @@ from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.duplicates import Gist
 from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.pair_evidence import (
+    HARDLY,
     PairEvidence,
     is_certain,
     is_changed_attribute,
@@ -26,12 +27,19 @@ from jiyi.longterm.pair_evidence import (
     pair_evidence,
     same_subject,
 )
-from jiyi.longterm.pair_network import MOST
 from jiyi.longterm.replacement import Compared, only_describes, shared_words
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
-from jiyi.longterm.vetoes import denies, forbidden, forbids, is_no_conflict, only_differs, takes_back
+from jiyi.longterm.vetoes import (
+    asks_something_else,
+    denies,
+    forbidden,
+    forbids,
+    is_no_conflict,
+    only_differs,
+    takes_back,
+)
 from jiyi.model.entry import MemoryEntry
-from jiyi.text.day_and_time import says_more
+from jiyi.text.day_and_time import says_more, without_day
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
 from jiyi.text.sentences import sentences
@@ -92,12 +100,23 @@ higher thresholds no more, and half of what is outdated and still current is lin
 _RELATED: Final = 0.1
 _OF_NAMED: Final = 0.6
 """So much more has the only part of a fact with a word of the message."""
+_OF_OTHER: Final = 2.0
+"""So much less has a part that seems to be about something else."""
+_BEHIND: Final = 1.0
+_OUTDATED_TOO: Final = 2.3
+"""From this value of the network on another part of the fact goes too."""
+_ALL_OUTDATED: Final = 1.0
+"""From this value on of every part of a fact, all of it goes where none stands out."""
 _PIECE: Final = 0.55
 """Below this probability it is not certain which part of a fact is replaced: all of it stays."""
 _DENIED: Final = 0.12
 """The same for a message that denies what a fact says."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
+_AGAINST: Final = -1.0
+"""From this value of the network down it speaks against a pair."""
+_OF_OTHER_REQUEST: Final = 0.95
+"""The same for a request to the assistant that seems to be about something else than an older one."""
 _PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
 _UNSURE: Final = 0.3
@@ -143,22 +162,44 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     message = stated_part(own_words(message))
     if not message or all(map(is_small_talk, sentences(message))):
         return []
+    over = _over(message, olds, model)
+    return _judge_statement(message, olds, model) if over is None else over
+
+
+def _over(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[Finding] | None:
+    """What a message ends that names what is over, and what else it replaces; `None` where it names nothing."""
     over, reason = ended(message, [old.entry for old in olds])
     if over:
         ends_all = [(olds[place], left_of_ended(message, olds[place].entry.content)) for place in over]
         return [Finding(old, REPLACES, 1.0, left, reason) for old, left in ends_all]
     # What it says has not changed tells nothing of what has.
+    message = without_unchanged(message)
+    gone = given_up(message, [old.entry for old in olds])
+    if not gone:
+        return None
+    over_now = [
+        Finding(olds[place], REPLACES, 1.0, _left_of_given_up(message, olds[place], left, model), "it is over")
+        if left is not None
+        else Finding(olds[place], CONFLICTS, _UNSURE, reason="it or another one is over")
+        for place, left in gone.items()
+    ]
+    rest = without_given_up(message)
+    others = [old for place, old in enumerate(olds) if place not in gone]
+    return over_now + (judge(rest, others, model) if rest and others and _says_change(fold(rest)) else [])
+
+
+def _left_of_given_up(message: str, old: Known, left: str, model: ReplacementModel) -> str:
+    """What is left of a fact about something that is given up: whole clauses are judged as after any other change."""
+    pieces = [piece.strip(" ,，；;、。.") for piece in pieces_of(old.entry.content)]
+    if len(pieces) < 2 or (left and not any(piece in left for piece in pieces)):
+        return left
+    judged = _residue(model.read_message(message), old, model, message, 1.0)
+    return left if judged is None else judged
+
+
+def _judge_statement(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[Finding]:
+    """The same for what a message states, where it names nothing that is over."""
     whole, message = message, without_unchanged(message)
-    if gone := given_up(message, [old.entry for old in olds]):
-        over_now = [
-            Finding(olds[place], REPLACES, 1.0, left, "it is over")
-            if left is not None
-            else Finding(olds[place], CONFLICTS, _UNSURE, reason="it or another one is over")
-            for place, left in gone.items()
-        ]
-        rest = without_given_up(message)
-        others = [old for place, old in enumerate(olds) if place not in gone]
-        return over_now + (judge(rest, others, model) if rest and others and _says_change(fold(rest)) else [])
     folded = fold(message)
     new = model.read_message(message)
     change = model.change(new)
@@ -170,14 +211,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     matches = model.attributes(new, texts)
     likely, by_features = model.replaces(new, texts, evidence, message_evidence(folded), matches)
     likely = [0.0 if bars else value for value, bars in zip(likely, barred, strict=True)]
+    of_others = [asks_something_else(message, text.text) for text in texts]
     least_of = [
-        min(_BEYOND_DOUBT, least) if of_pair >= MOST and not found.parallel and not found.never_replaces else least
-        for least, found, of_pair in zip(
-            map(least_for, [new] * len(texts), texts, evidence, matches),
-            evidence,
-            model.of_pairs(new, texts),
-            strict=True,
-        )
+        _OF_OTHER_REQUEST if of_other else least_for(new, text, found, match)
+        for text, found, match, of_other in zip(texts, evidence, matches, of_others, strict=True)
     ]
     tells = change >= _TELLS_CHANGE and sum(map(len, new.gist.terms)) >= _TELLING_CHARACTERS
     among = _AMONG[min(barred.count(False), len(_AMONG) - 1)] if tells else 0.0
@@ -191,15 +228,15 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         least - max(_easier(folded, found, match), among, of_parts if len(pieces_of(text.text)) > 1 else 0.0)
         for text, found, match in zip(texts, evidence, matches, strict=True)
     ]
-    # What is said in plain words for a change needs no network to be understood.
+    # What is said in plain words for a change is understood by them, unless the network is sure of the contrary.
     plain = _says_change(folded) or _RECONSIDERS.search(folded) is not None
     certain = [
         is_certain(new, text, found)
         or is_changed_attribute(new, text, found, match)
         or (bool(found.same_subject) and takes_back(message, text.text))
-        or (plain and feature >= max(needed, doubted))
-        for text, found, match, feature, needed, doubted in zip(
-            texts, evidence, matches, by_features, enough, least_of, strict=True
+        or (plain and feature >= max(needed, doubted) and of_pair > _AGAINST)
+        for text, found, match, feature, of_pair, needed, doubted in zip(
+            texts, evidence, matches, by_features, model.of_pairs(new, texts), enough, least_of, strict=True
         )
     ]
     values = [
@@ -216,12 +253,13 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     for number, place in enumerate(ordered):
         value, old = values[place], olds[place]
         if value >= (_BEYOND_DOUBT if number else enough[place]):
-            residue = _residue(new, old, model, whole)
+            residue = _residue(new, old, model, whole, value)
             if residue is None:
                 findings.append(Finding(old, CONFLICTS, value, reason="a part of it has changed"))
             else:
                 findings.append(Finding(old, REPLACES, value, residue, "the same subject and attribute have changed"))
     if not findings:
+        likely = [0.0 if of_other else value for value, of_other in zip(likely, of_others, strict=True)]
         place = max(range(len(olds)), key=lambda place: (likely[place], -place))
         least = _least_of_conflict(matches[place], least_of[place])
         old = olds[place]
@@ -232,9 +270,8 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
 
 def _least_of_conflict(match: AttributeMatch, least: float) -> float:
     """From which probability on a message may contradict a fact that it does not replace."""
-    if least > 1:
-        # No probability is enough to replace it.
-        return _BEYOND_DOUBT
+    if least >= HARDLY:
+        return HARDLY
     return _POSSIBLE_OF_ATTRIBUTE if match.same >= _RELATED else POSSIBLE
 
 
@@ -282,17 +319,17 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     evidence, matches = evidence_of(new, [old], [other]), model.attributes(new, [other])
     _, (value,) = model.replaces(new, [other], evidence, message_evidence(folded), matches)
     if value >= _PROPOSED:
-        residue = _residue(new, old, model, message)
+        residue = _residue(new, old, model, message, value)
         if residue is None:
             return Finding(old, CONFLICTS, value, reason="proposed, and a part of it has changed")
         return Finding(old, REPLACES, value, residue, "proposed, and subject and attribute agree")
     return Finding(old, CONFLICTS, value, reason="proposed, but subject and attribute are not certain")
 
 
-def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str) -> str | None:
+def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str, likely: float) -> str | None:
     """What the older fact says besides the part that is replaced: whole clauses of it, with its subject.
 
-    `whole` is the message with what it says has not changed.
+    `whole` is the message with what it says has not changed, `likely` how surely it replaces something of the fact.
 
     `None` where it says more, and no border of a clause separates that from the replaced part: nothing is put together
     anew, and nothing of it is lost.
@@ -300,7 +337,7 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str) -> 
     pieces = pieces_of(old.entry.content)
     said = new.text
     if len(pieces) < 2:
-        return None if says_more(said, old.entry.content) or keeps_some_of(whole, old.entry.content) else ""
+        return _left_of_clause(said, whole, old.entry.content, likely)
     message, bare = anonymous(without_unchanged(said), pieces)
     parts = model.read(bare)
     new = model.read_message(message)
@@ -310,21 +347,42 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str) -> 
     gone = _replaced_piece(pieces, values, others)
     describing = _describing(parts, gone)
     rivals = [value for place, value in enumerate(values) if place not in {gone} | others | describing]
+    of_pairs = model.of_pairs(new, parts)
     if 1 / (1 + sum(math.exp(value - values[gone]) for value in rivals)) < _PIECE:
-        return None
+        # "a flat in Leith, top floor, no lift" after a move: none of it stands out, as all of it is outdated.
+        return "" if min(of_pairs) >= _ALL_OUTDATED else None
     along = model.along(new, parts, gone)
-    going = {place for place, value in enumerate(along) if value >= _GOES_ALONG[ending]} - others | {gone}
+    going = {
+        place
+        for place, (value, of_pair) in enumerate(zip(along, of_pairs, strict=True))
+        if (value >= _GOES_ALONG[ending] and place not in others)
+        or (of_pair >= _OUTDATED_TOO and values[place] >= values[gone] - _BEHIND)
+    } | {gone}
     if gone + 1 < len(pieces) and (
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
     ):
         going.add(gone + 1)
-    if (not ending or changes(new.folded)) and (says_more(said, pieces[gone]) or keeps_some_of(whole, pieces[gone])):
-        return None
+    if not ending or changes(new.folded):
+        of_clause = _left_of_clause(said, whole, pieces[gone], likely)
+        if of_clause is None:
+            return None
+        if of_clause:
+            pieces[gone] = of_clause
+            going -= {gone}
     left = without_pieces(pieces, going)
     if not left and any(_tells_its_own(parts[n], parts[gone]) for n in range(len(pieces)) if n not in going):
         # 西坡种李子，请了两个长工: who did, only the part before tells.
         return None
     return left
+
+
+def _left_of_clause(message: str, whole: str, clause: str, likely: float) -> str | None:
+    """What is left of a clause of which something is replaced; `None` where that cannot be told."""
+    left = without_day(message, clause)
+    if left is not None:
+        return left
+    more = says_more(message, clause, figures=likely < _BEYOND_DOUBT)
+    return None if more or keeps_some_of(whole, clause) else ""
 
 
 def _with_named(values: Sequence[float], named: Sequence[bool]) -> list[float]:
@@ -353,10 +411,10 @@ def _describing(parts: Sequence[Compared], gone: int) -> set[int]:
 def _replaced_piece(pieces: Sequence[str], values: Sequence[float], others: AbstractSet[int]) -> int:
     """The piece that a message replaces: the one with the highest value.
 
-    Never a heading ("What I drive:"), nor one about something else where there is another.
+    Never a heading ("What I drive:"), and seldom one that seems to be about something else.
     """
     first = 1 if HEADING.search(pieces[0]) else 0
-    return max(range(first, len(pieces)), key=lambda number: (number not in others, values[number]))
+    return max(range(first, len(pieces)), key=lambda number: values[number] - (_OF_OTHER if number in others else 0.0))
 
 
 def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:

@@ -37,6 +37,7 @@ from jiyi.text.statements.keeping.statement_features import (
     is_invented,
     is_quoted_text,
     is_role_play,
+    tells_by_name,
     tells_in_asking,
     without_announcement,
 )
@@ -70,6 +71,8 @@ _LIKELY = -0.85
 _TELLING = -0.2
 # Where words such as "with my blood thinner" stand in it, less is enough.
 _TOLD = -0.6
+# The same for "a whippet like mine".
+_TOLD_BY_NAME = -0.93
 # What a question states is kept from here on, whatever the question is worth.
 _STATED = -0.15
 _MIN_WITHOUT_TOPIC = 5
@@ -237,7 +240,7 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentenc
         if invented and own < _SURE:
             continue
         if only_asks(part):
-            telling = _TOLD if tells_in_asking(part) else _TELLING
+            telling = _TOLD_BY_NAME if tells_by_name(part) else _TOLD if tells_in_asking(part) else _TELLING
             each.kept = own >= telling and not asks_the_memory(part)
             question = part
             continue

@@ -79,7 +79,7 @@ class _Work:
     conversation_id: str
     said: Round
     messages: Sequence[tuple[str, Message, datetime]]
-    maker: str
+    made_by: str
 
     @property
     def speaker(self) -> str | None:
@@ -377,7 +377,7 @@ class FactIngestor:
             importance_score=proposal.importance,
             conversation_id=work.conversation_id,
             source=Source(
-                work.maker,
+                work.made_by,
                 trust,
                 tuple(message_id for message_id, _, _ in work.messages),
                 read_claim(proposal.text, by_user=by_user, message=work.said.user),

@@ -84,6 +84,8 @@ _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {
 
 _SCHOOL_YEAR: Final = re.compile(r"\b(?:year|grade) (\d{1,2})\b|([一二三四五六七八九])年级")
 _NEVER: Final = 2.0
+HARDLY: Final = 0.9
+"""Where a rule speaks against a pair, and only a model that is sure of it decides otherwise."""
 _MANY_OF_IT: Final = 0.15
 """From this probability on both are about an attribute of which people have several."""
 _SURELY_SAME: Final = 0.5
@@ -157,17 +159,21 @@ def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: Attri
     if is_mistake(new.folded) and evidence.named_in_it:
         # "my flight is on the 9th, I misread the email": it is the one of which something was said.
         return 0.0
-    if evidence.parallel or (evidence.only_of_others and not evidence.names_it and not evidence.named_in_it):
-        return _NEVER
+    of_others = evidence.only_of_others and not evidence.names_it and not evidence.named_in_it
+    if evidence.parallel or of_others:
+        return _NEVER if evidence.parallel else HARDLY
     if is_mistake(new.folded) or evidence.measured_anew:
         return 0.0
+    if _resigns_before_start(new, old):
+        return _NEVER
     plain = is_strong_change(new.folded) or ends(new.folded) or changes(new.folded)
-    if (is_bygone(old.folded) and not is_bygone(new.folded)) or (adds(new.folded) and not plain and _several(new, old)):
-        return _NEVER
-    one_more = evidence.never_replaces and not plain and match.same_many >= _MANY_OF_IT
-    one_more = one_more or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded))
-    if one_more or _resigns_before_start(new, old):
-        return _NEVER
+    if (
+        (is_bygone(old.folded) and not is_bygone(new.folded))
+        or (adds(new.folded) and not plain and _several(new, old))
+        or (evidence.never_replaces and not plain and match.same_many >= _MANY_OF_IT)
+        or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded))
+    ):
+        return HARDLY
     doubts = (
         (is_exception(new.folded), _OF_EXCEPTION),
         (evidence.never_replaces, _OF_ADDITION),

@@ -53,7 +53,7 @@ class PairNetwork:
         hidden += (COMPARED_SCALE * np.abs(mine - theirs)) @ difference
         hidden += (OWN_SCALE * mine) @ of_message + (OWN_SCALE * theirs) @ of_fact + self._weights["hidden_bias"]
         found: Vectors = np.maximum(hidden, 0) @ self._weights["out"] + self._weights["out_bias"]
-        return [float(value) for value in np.clip(found.max(axis=0), -MOST, MOST)]
+        return [float(value) for value in MOST * np.tanh(found.max(axis=0) / MOST)]
 
     @cached_property
     def _embedder(self) -> Embedder:

@@ -21,7 +21,7 @@ from jiyi.text.statements.replacing.replaced_by_one_kind import outlasts
 from jiyi.text.statements.replacing.requests import asks_something_else
 from jiyi.text.statements.replacing.things_of_one_kind import is_another_of_its_kind
 
-__all__ = ["denies", "forbidden", "forbids", "is_no_conflict", "only_differs", "takes_back"]
+__all__ = ["asks_something_else", "denies", "forbidden", "forbids", "is_no_conflict", "only_differs", "takes_back"]
 
 _ONE_MORE: Final = re.compile(
     r"捡了|送来|领养|出生|多了一|又[添养多来]|也是|新添|添了"
@@ -48,7 +48,7 @@ _SPEAKER: Final = re.compile(
 
 def forbids(message: str, fact: str) -> bool:
     """Whether a message surely neither replaces nor contradicts a fact."""
-    return forbidden(message, [fact])[0]
+    return forbidden(message, [fact])[0] or asks_something_else(message, fact)
 
 
 def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
@@ -57,7 +57,6 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
     return [
         about_other_persons(message, fact, persons)
         or changes_nothing_of(message, fact)
-        or asks_something_else(message, fact)
         or ends_something_else(message, fact)
         or takes_up_something_else(message, fact)
         or of_another_holder(message, fact)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final, Literal, TypeAlias, get_args
+
 from jiyi.errors import InvalidInputError
 
-GENERAL_CHAT = "general_chat"
-DOMAINS = (
-    GENERAL_CHAT,
+Domain: TypeAlias = Literal[
+    "general_chat",
     "user_preferences",
     "professional_and_academic",
     "lifestyle_and_interests",
     "social_and_relationships",
     "tasks_and_schedules",
-)
+]
+DOMAINS: Final[tuple[Domain, ...]] = get_args(Domain)
+GENERAL_CHAT: Final = DOMAINS[0]
 SUBSTANTIAL = DOMAINS[1:]
 """All but general chat: what a memory worth keeping is about."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jiyi.errors import InvalidInputError
+from jiyi.model.storable import not_storable
 
 _MAX_BYTES_PER_CHARACTER = 4
 """In UTF-8."""
@@ -95,16 +96,8 @@ class Limits:
             raise InvalidInputError(f"{name} must be text, not {type(value).__name__}: {ascii(value)[:80]}")
         if not value or value.isspace():
             raise InvalidInputError(f"{name} is {'empty' if not value else 'only white space'}; pass some text")
-        if "\x00" in value:
-            raise InvalidInputError(f"{name} contains a NUL character at {value.index(chr(0))}; remove it")
-        if not value.isascii():
-            try:
-                value.encode("utf-8")
-            except UnicodeEncodeError as error:
-                raise InvalidInputError(
-                    f"{name} contains the lone surrogate U+{ord(value[error.start]):04X} at {error.start}; "
-                    "decode the text with errors='replace' first"
-                ) from None
+        if problem := not_storable(value):
+            raise InvalidInputError(f"{name} {problem}")
         if max_characters is not None and len(value) > max_characters:
             raise InvalidInputError(
                 f"{name} has {len(value):,} characters and the limit is {max_characters:,}; shorten it"

@@ -6,16 +6,15 @@ import logging
 import re
 from typing import Final
 
+from jiyi.model.storable import INVISIBLE
+
 LOGGERS: Final = (
     *("agent", "chat", "compat.mem0", "config", "feed", "index", "jobs", "longterm", "memory", "notes", "runtime"),
     *("scope", "requests", "server"),
 )
 """The loggers below `jiyi`."""
 
-# Controls, line and paragraph separators, characters without width, those that reorder a line, and lone surrogates.
-_UNSAFE: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
-)
+_UNSAFE: Final = re.compile(INVISIBLE)
 
 
 class _EscapeControls(logging.Filter):

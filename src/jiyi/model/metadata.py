@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from jiyi.errors import InvalidInputError
+from jiyi.model.storable import not_storable
 
 MAX_BYTES: Final = 16 * 1024
 """Of the compact JSON text in UTF-8."""
@@ -115,14 +116,6 @@ def _shown(place: Place) -> str:
 
 
 def _check_text(text: str, place: Place) -> str:
-    if "\x00" in text:
-        raise InvalidInputError(f"{_shown(place)} contains a NUL character at {text.index(chr(0))}; remove it")
-    if not text.isascii():
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InvalidInputError(
-                f"{_shown(place)} contains the lone surrogate U+{ord(text[error.start]):04X} at {error.start}; "
-                "decode the text with errors='replace' first"
-            ) from None
+    if problem := not_storable(text):
+        raise InvalidInputError(f"{_shown(place)} {problem}")
     return str(text)

@@ -1,6 +1,14 @@
-"""Text that every database can store."""
+"""Text that every database can store, and that shows what it is."""
 
 from __future__ import annotations
+
+from typing import Final
+
+INVISIBLE: Final = (
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""A pattern: controls, line and paragraph separators, characters without width, those that reorder a line, and lone
+surrogates."""
 
 
 def storable(text: str) -> str:
@@ -8,3 +16,16 @@ def storable(text: str) -> str:
     if "\x00" in text:
         text = text.replace("\x00", " ")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def not_storable(text: str) -> str:
+    """Why no database takes a text, and what to do about it; empty if all do."""
+    if "\x00" in text:
+        return f"contains a NUL character at {text.index(chr(0))}; remove it"
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            surrogate = f"the lone surrogate U+{ord(text[error.start]):04X} at {error.start}"
+            return f"contains {surrogate}; decode the text with errors='replace' first"
+    return ""

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from jiyi.errors import NotesError
+from jiyi.file_lock import is_open_file_locked, lock_until_closed
 from jiyi.notes.file_identity import file_clock
 
 _CHECK_SECONDS: Final = 10.0
@@ -205,8 +206,6 @@ class Journal:
 
     def _begin(self, size: int) -> int:
         """Make the next own file; returns its descriptor."""
-        import fcntl
-
         if self._own is not None and self._owner == os.getpid():
             # Kept locked for a while; when it is let go, others treat it like that of a process that has ended.
             self._older.append(self._own)
@@ -215,7 +214,7 @@ class Journal:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}{_SUFFIX}"
         self._own = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._own, fcntl.LOCK_EX)
+        lock_until_closed(self._own)
         self._owner, self._size = os.getpid(), size
         return self._own
 
@@ -235,15 +234,9 @@ class _JournalFile:
 
 def _read(path: Path, before: _JournalFile | None) -> _JournalFile | None:
     """What a journal says; `None` when it is gone."""
-    import fcntl
-
     try:
         with path.open("rb") as file:
-            try:
-                fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-                alive = False
-            except BlockingIOError:
-                alive = True
+            alive = is_open_file_locked(file.fileno())
             status = os.fstat(file.fileno())
             # An erased scope leaves its journals empty.
             if before is not None and (before.inode != status.st_ino or status.st_size < before.read):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_INVISIBLE: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]+"
-)
+from jiyi.model.storable import INVISIBLE
+
+_INVISIBLE: Final = re.compile(f"{INVISIBLE}+")
 _BRACKETS: Final = str.maketrans(
     {"[": "(", "]": ")", "<": "(", ">": ")", "【": "(", "】": ")", ":": " ", "：": " ", "·": " "}
 )

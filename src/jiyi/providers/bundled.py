@@ -60,7 +60,7 @@ class BundledEmbedder:
 
     _task: str | None = "recall"
     """The trained weights; `None` is the model as the package has it."""
-    _revision = "recall1"
+    _revision = "recall2"
     _dimension = _DIMENSION
 
     def __init__(self) -> None:
@@ -201,7 +201,7 @@ class PairEmbedder(BundledEmbedder):
     """
 
     _task = "replacement"
-    _revision = "replacement1"
+    _revision = "replacement2"
     _dimension = FULL_DIMENSION
 
     def embed(self, texts: Sequence[str]) -> Vectors:

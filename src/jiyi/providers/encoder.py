@@ -28,7 +28,7 @@ _BRANCH: Final = 256
 _LAYERS: Final = (1, 2)
 # So many word pieces are computed at once: more need more memory and are no faster.
 _MAX_PIECES: Final = 384
-_LEAST_LENGTH: Final = 1e-12
+_MIN_LENGTH: Final = 1e-12
 _loading = threading.Lock()
 _loaded: list[Any] = []
 
@@ -119,7 +119,7 @@ class Encoder:
         second = np.maximum(summed @ weights["p1"] + first @ weights["d1"], 0)
         third = np.maximum(second @ weights["d2"], 0)
         made = np.tanh(second @ weights["p3"] + third @ weights["d3"])
-        lengths_of = np.sqrt(np.maximum((made * made).sum(axis=1, keepdims=True), _LEAST_LENGTH))
+        lengths_of = np.sqrt(np.maximum((made * made).sum(axis=1, keepdims=True), _MIN_LENGTH))
         unit: Vectors = (made / lengths_of).astype(np.float32)
         return unit
 

@@ -40,7 +40,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _STEPS = (-1, 1, -2, 2)
 _ITSELF = 2.0
 # Few texts say little about what an unrelated one looks like: count this many with similarity 0 beside them.
-_PRIOR_TEXTS = 3
+_PRIOR_TEXTS = 20
 
 
 class Gathered(NamedTuple):

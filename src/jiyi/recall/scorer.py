@@ -60,7 +60,7 @@ PARTS: Final = (
     *("dense", "related", "question", "answer_kind", "attribute", "company"),
 )
 """The parts of a score, in the order in which they are shown."""
-_LEAST_SHARE = 1e-3
+_MIN_SHARE = 1e-3
 _OWN = ("words", "bigrams", "dense", "related")
 """Parts that come from the text of the candidate, not from what stands around it."""
 
@@ -443,7 +443,7 @@ def _company(candidates: Candidates, own_score: Floats, weights: ScoringWeights)
     good = np.maximum(own_score / best, 0.0) ** weights.company_power
     days, which = np.unique(candidates.day, return_inverse=True)
     shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
-    speaking = np.flatnonzero((shares >= _LEAST_SHARE) & (days >= 0))
+    speaking = np.flatnonzero((shares >= _MIN_SHARE) & (days >= 0))
     distance = np.abs(days[:, None] - days[speaking])
     around = np.exp(-distance / weights.company_days) @ shares[speaking]
     return np.where(dated, around[which], 0.0)

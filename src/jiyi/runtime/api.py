@@ -162,8 +162,6 @@ class MemoryRuntime(Protocol):
 class Runtime:
     """A memory runtime. How memories are found is the service's part; the name says which one it is."""
 
-    """For `jiyi.sync`: the methods of this object are to be awaited."""
-
     def __init__(
         self, service: RuntimeService, run: Run, write: Run, written: Callable[[], None], later: Callable[..., None]
     ) -> None:

@@ -24,6 +24,10 @@ _HOUR: Final = re.compile(
     r"|\b(?:at )?\d{1,2}(?:[:.]\d\d)? ?(?:am|pm)\b|\b(?:at )?\d{1,2}[:.]\d\d\b|\bat (?:\d{1,2}|noon|midday)\b",
     re.IGNORECASE,
 )
+_PART_OF_DAY: Final = re.compile(
+    r"[上下]午|早上|早晨|清晨|中午|傍晚|晚上|夜里|\b(?:mornings?|afternoons?|evenings?|nights?|noon|lunchtime)\b",
+    re.IGNORECASE,
+)
 
 _COUNTED: Final = re.compile(rf"{_ZH}+(?:\.\d+)?(?: ?(?P<unit>[{HAN}]|[a-z]{{2,}}|%|[$€£]))")
 _NO_UNITS: Final = frozenset(
@@ -92,12 +96,36 @@ def age_in(folded: str) -> bool:
     return _AGE.search(folded) is not None
 
 
-def says_more(message: str, fact: str) -> bool:
+def says_more(message: str, fact: str, *, figures: bool = True) -> bool:
     """Whether one clause of a fact says more than what a message replaces of it, and no cut separates the two.
 
-    A day and an hour where only another day is told, a medicine and its dose, a trade and the town where it is done.
+    A day and an hour where only another day is told, a trade and the town where it is done, and with `figures` a
+    medicine and its dose.
     """
-    return _keeps_a_value(message, fact) or _keeps_a_place(message, fact)
+    more = _keeps_day_or_hour(message, fact) or _keeps_a_place(message, fact)
+    return more or (figures and _keeps_a_value(message, fact))
+
+
+def _keeps_day_or_hour(message: str, fact: str) -> bool:
+    """Whether a fact keeps its hour where only another day is told, or its day where only another hour is."""
+    return any(
+        changed.search(message) and changed.search(fact) and not kept.search(message) and kept.search(fact)
+        for changed, kept in ((_DAY, _HOUR), (_HOUR, _DAY))
+    )
+
+
+def without_day(message: str, fact: str) -> str | None:
+    """What is left of a fact with one day and an hour, where a message tells another day: "my physio is at 4.15".
+
+    Empty where the message tells a part of the day too; `None` where it is not that simple.
+    """
+    days = list(_DAY.finditer(fact))
+    if len(days) != 1 or not _DAY.search(message) or _HOUR.search(message) or not _HOUR.search(fact):
+        return None
+    if _PART_OF_DAY.search(message):
+        return ""
+    left = " ".join(f"{fact[: days[0].start()]}{fact[days[0].end() :]}".split())
+    return left if _HOUR.search(left) else None
 
 
 def _keeps_a_place(message: str, fact: str) -> bool:
@@ -135,10 +163,7 @@ def units_in(folded: str) -> frozenset[str]:
 
 
 def _keeps_a_value(message: str, fact: str) -> bool:
-    """Whether a fact keeps its hour where only another day is told, or its words where only a figure changes."""
-    for changed, kept in ((_DAY, _HOUR), (_HOUR, _DAY)):
-        if changed.search(message) and changed.search(fact) and not kept.search(message) and kept.search(fact):
-            return True
+    """Whether a fact keeps its words where only a figure changes."""
     if _DAY.search(fact) or _DAY.search(message) or _HOUR.search(fact):
         return False
     figure, new = _only_figure(fact), _only_figure(message)

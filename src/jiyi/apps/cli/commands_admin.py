@@ -115,10 +115,10 @@ def jobs(
     Exit code 1 when there is no such dead job to retry.
     """
     if retry is not None:
-        revived = session.run_without_embedder(lambda memory: memory.retry_job(retry))
-        said = text(f"queued {retry} again", "good") if revived else text(f"there is no dead job {retry}", "warn")
-        session.output.result({"id": retry, "queued": revived}, lambda: [said])
-        return Code.OK if revived else Code.NOTHING
+        queued = session.run_without_embedder(lambda memory: memory.retry_job(retry))
+        said = text(f"queued {retry} again", "good") if queued else text(f"there is no dead job {retry}", "warn")
+        session.output.result({"id": retry, "queued": queued}, lambda: [said])
+        return Code.OK if queued else Code.NOTHING
     found = session.run_without_embedder(lambda memory: memory.jobs(states=tuple(state or ("dead",)), limit=1_000))
     session.output.result({"jobs": [job.to_dict() for job in found]}, lambda: views.jobs(found))
     return Code.OK

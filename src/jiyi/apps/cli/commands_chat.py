@@ -97,7 +97,7 @@ def chat(
     Lines that begin with / are commands: /help lists them.
     """
 
-    async def talk(memory: AgentMemory) -> None:
+    async def converse(memory: AgentMemory) -> None:
         conversation = Conversation(session, memory, session_id, token_limit, one_shot=message is not None)
         if message is not None:
             for line in message:
@@ -116,7 +116,7 @@ def chat(
         await conversation.close()
 
     # In a conversation the worker keeps facts while the user types; a single message does not wait for it.
-    session.run(talk, **({} if message is not None else {"background_jobs": True}))
+    session.run(converse, **({} if message is not None else {"background_jobs": True}))
     return Code.OK
 
 

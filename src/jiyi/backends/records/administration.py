@@ -46,7 +46,7 @@ _LAST_ERASURE: Final = (
 )
 _FIRST_LINE: Final = "SELECT sequence FROM memory_changes WHERE scope = :scope ORDER BY sequence LIMIT 1"
 _NEVER: Final = 2**62
-_MOST_FIRST_LINES: Final = 1_000
+_MAX_FIRST_LINES: Final = 1_000
 _BY_PREFIX: Final = (
     f"{SELECT_ENTRY} WHERE id >= :first AND id < :end AND {in_scopes(by_id=True)} AND {ACTIVE} ORDER BY id LIMIT :limit"
 )
@@ -169,7 +169,7 @@ class SqlAdministrationStore:
         if known is None:
             rows = self._database.query(_FIRST_LINE, {"scope": scope})
             known = self._first_lines[scope, erasure] = rows[0][0] if rows else None
-            while len(self._first_lines) > _MOST_FIRST_LINES:
+            while len(self._first_lines) > _MAX_FIRST_LINES:
                 self._first_lines.popitem(last=False)
         return known
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from jiyi.model.domain import Domain
 from jiyi.model.entry import FACT_TYPE, REFLECTION_TYPE
 from jiyi.server.problems import ProblemError
 from jiyi.server.rest import responses, room_responses
@@ -25,14 +26,6 @@ from jiyi.server.rest.dependencies import Cursor, Memory, PageLimit, Reader, Wri
 from jiyi.server.rest.idempotency import IdempotencyKey, once
 from jiyi.server.rest.responses import answer, answers
 
-Domain = Literal[
-    "general_chat",
-    "user_preferences",
-    "professional_and_academic",
-    "lifestyle_and_interests",
-    "social_and_relationships",
-    "tasks_and_schedules",
-]
 router = APIRouter(prefix="/v1/longterm", tags=["long-term"])
 
 

@@ -109,7 +109,7 @@ class JobStoreConformance(StoreFixtures):
         assert claimed(jobs, now=until).attempt == 2
         assert jobs.next_due() == until + LEASE
 
-    def test_a_buried_job_is_not_done_until_it_is_revived(self, jobs: JobStore) -> None:
+    def test_a_dead_job_is_not_done_until_it_is_retried(self, jobs: JobStore) -> None:
         jobs.add(JobDraft("learn", "main", {"n": 1}))
         job = claimed(jobs)
         assert jobs.dead_letter(job, now=NOON, reason="no use")

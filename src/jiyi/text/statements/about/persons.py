@@ -81,7 +81,7 @@ _NO_NAME_ZH: Final = re.compile(
 _THIRD_PERSON: Final = re.compile(
     r" [a-z]{3,}(?<!s)s (?:on|in|at|to|the|a|an|his|her|their|for|with|from|by|every|only|now|\d+)\b"
 )
-_MOST_CLAUSES: Final = 12
+_MAX_CLAUSES: Final = 12
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Persons:
 def persons_of(text: str) -> Persons:
     """Whom a text is about, clause by clause; a clause that names nobody goes on about the one before."""
     found = Persons()
-    clauses = clauses_of(text)[:_MOST_CLAUSES]
+    clauses = clauses_of(text)[:_MAX_CLAUSES]
     for clause in clauses:
         if not COMMENT.search(fold(clause)):
             (_read_zh if has_han(clause) else _read_en)(clause, found)

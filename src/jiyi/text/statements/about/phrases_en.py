@@ -23,7 +23,7 @@ from jiyi.text.statements.about.subjects import canonical, is_relation
 __all__ = ["PRONOUN_EN", "noun_phrase", "predicate_en", "read_en"]
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9À-ÿ][\w.+#-]*(?:'(?!s\b)\w+)?(?:'s\b|s'(?=\s))?|[\u3400-\u9fff]+")
-_MOST_TOKENS: Final = 9
+_MAX_TOKENS: Final = 9
 _FIRST_EN: Final = re.compile(r"(?:i|we|me|us|myself|i'm|im|i've|ive|i'd|i'll|we're|we've|we'll|we'd)$")
 PRONOUN_EN: Final = re.compile(
     r"(?:he|she|it|they|this|that|these|those|there|he's|she's|it's|they're|they've|that's|there's|its|hes|shes"
@@ -53,7 +53,7 @@ def read_en(clause: str) -> Phrase | None:  # noqa: PLR0911
         if thing is not None:
             return thing
         return SPEAKER if _FIRST_EN.match(first) else None
-    if verb is None or verb == 0 or verb > _MOST_TOKENS:
+    if verb is None or verb == 0 or verb > _MAX_TOKENS:
         return None
     # "my manager rang", and not "my manager's called Raj".
     if REPORTS_EN.fullmatch(tokens[verb].lower()) and not tokens[verb - 1].endswith("'s"):
@@ -152,7 +152,7 @@ def _object(tokens: Sequence[str]) -> Phrase | None:
             if _OBJECT_END.match(lower) and not (lower in {"to", "from", "at"} and _goes_on(rest, number)):
                 break
             taken.append(word)
-        return noun_phrase(taken) if 1 < len(taken) <= _MOST_TOKENS else None
+        return noun_phrase(taken) if 1 < len(taken) <= _MAX_TOKENS else None
     return None
 
 

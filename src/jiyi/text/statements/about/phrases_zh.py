@@ -15,7 +15,7 @@ from jiyi.text.statements.about.word_classes import tagged
 
 __all__ = ["INTRODUCES", "PRONOUN_ZH", "phrase_zh", "predicate_zh", "read_zh"]
 
-_MOST_WORDS: Final = 9
+_MAX_WORDS: Final = 9
 _USER_ZH: Final = re.compile(r"^(?:我们?|咱们?|俺|本人|自己)$")
 PRONOUN_ZH: Final = re.compile(r"^(?:他|她|它|牠|佢|这|那|大家|别人|有人|谁|其他|其它|其余|别的)")
 _NO_THING_ZH: Final = re.compile(
@@ -59,7 +59,7 @@ def read_zh(clause: str) -> Phrase | None:
     if (
         end is None
         or end == 0
-        or end > _MOST_WORDS
+        or end > _MAX_WORDS
         or REPORTS_ZH.match("".join(word for word, _ in words[end : end + 2]))
     ):
         return None

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
 
+from jiyi.model.domain import DOMAINS, Domain
 from jiyi.text.patterns import WEEKDAY, any_of
 
 __all__ = [
@@ -26,15 +27,6 @@ __all__ = [
 Kind: TypeAlias = Literal[
     "instruction", "preference", "identity", "relation", "health", "fact", "decision", "date", "plan"
 ]
-Domain: TypeAlias = Literal[
-    "general_chat",
-    "user_preferences",
-    "professional_and_academic",
-    "lifestyle_and_interests",
-    "social_and_relationships",
-    "tasks_and_schedules",
-]
-DOMAINS: Final[tuple[Domain, ...]] = get_args(Domain)
 
 
 @dataclass(frozen=True, slots=True)

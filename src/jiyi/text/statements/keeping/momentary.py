@@ -111,7 +111,7 @@ _LIMIT: Final = any_of(
 _CLAUSE: Final = re.compile(r"[,，;；。.!！]+\s*")
 _AROUND_CLAUSE: Final = " ,，;；。.!！~…"
 # Who says more than this tells something besides.
-_MOST_CLAUSES: Final = 3
+_MAX_CLAUSES: Final = 3
 
 MOMENTARY: Final = (
     *("of today", "of today, and stays", "of today, and nothing stays", "a feeling of the moment"),
@@ -130,7 +130,7 @@ def is_momentary(text: str) -> bool:
         return pattern.search(folded) is not None
 
     if (
-        len(_CLAUSE.split(folded.strip(_AROUND_CLAUSE))) > _MOST_CLAUSES
+        len(_CLAUSE.split(folded.strip(_AROUND_CLAUSE))) > _MAX_CLAUSES
         or has(_HABIT)
         or has(_STAYS)
         or has(_INSTRUCTS_FOR_LATER)

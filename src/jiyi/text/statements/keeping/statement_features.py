@@ -26,6 +26,7 @@ __all__ = [
     "is_invented",
     "is_quoted_text",
     "is_role_play",
+    "tells_by_name",
     "tells_in_asking",
     "topic_features",
     "without_announcement",
@@ -56,7 +57,7 @@ QUESTION: Final = any_of(
     r"(?:吗|嗎|么|麼|呢|来着|不|没|沒|对吧|是吧|没错吧)[\W_]*$",
     # A choice: 我报的南大还是武大.
     r"对[^，。]{1,8}还是对|[的是][^，。]{1,12}还是(?!改|换|叫|用|喊|决定|选|想|很|得|要|会|那|老)[^，。了]{1,10}$",
-    r"(?!动不动|时不时)(?P<verb>[\u4e00-\u9fff])不(?P=verb)|应该.{1,12}还是|咩(?!都)"
+    r"(?!动不动|时不时)(?<!不)(?P<verb>[\u4e00-\u9fff])不(?P=verb)|应该.{1,12}还是|咩(?!都)"
     r"|哪(?!怕|吒)|(?<![好十有这那])几(?:点|号|岁|时|月|楼|口)(?!了)"
     r"|多(?:大|久|长|高|重|远|深|快|宽|厚)(?:了|呢|啊|来着)?$|有多[\u4e00-\u9fff]|何时|该不该|要不要"
     r"|记(?:不记)?得.{0,12}[吗么不]"
@@ -115,6 +116,14 @@ _TOLD_IN_ASKING: Final = any_of(
     r"|is (?:from|a|an|on|in|allergic)|who|which|died|left)\b"
     r"|\b\d+ (?:year|month|week)s? (?:old|pregnant)\b",
 )
+# Who is named, and what is compared with one's own, is told whatever is asked.
+_TOLD_BY_NAME: Final = re.compile(
+    r"\b(?:to|for|with|from|about|without|and) (?:my|our) (?:(?!best|good|old)\w+ )?"
+    r"(?:daughter|son|wife|husband|partner|girlfriend|boyfriend|sister|brother|mum|mom|dad|boss|manager|neighbou?r"
+    r"|nephew|niece|cousin|flatmate|roommate|colleague|dog|cat|horse|rabbit|puppy|kitten),? [A-Z][a-z]+\b(?!'s)"
+    r"|(?i:\b(?:someone|somebody|anyone|people|a person) like (?:me|us)\b|\blike (?:mine|ours)\b"
+    r"|\bthat i (?:got|was|had) (?:divorced|married|fired|diagnosed|promoted|pregnant|made redundant|laid off)\b)"
+)
 REQUEST: Final = any_of(
     r"^(?:请|請|麻烦|那就|再|先)?(?:帮我|幫我|替我|帮忙|给我|給我|给个|來個|来个|想(?:十|几|个)|編個|编个"
     r"|写(?:一|个|段|首|篇)|推荐|推薦|讲|講|翻译|總結|总结|列)",
@@ -122,7 +131,8 @@ REQUEST: Final = any_of(
     r"|个|一)|给(?:个|点)建议|再来一个|再短一点|再講",
     r"^(?:please |pls |ok |kindly |can you |could you |would you |would you kindly )*(?:write|give|gimme|suggest"
     r"|explain|translate|make|rate|summari[sz]e|list|generate|draft|rewrite"
-    r"|tell me|show me|find|compare|recommend|name|proofread|put (?:this|these)|sort|set (?:it|this) out|fix"
+    r"|tell me|show me|find|compare|turn (?:this|that|it|these) into|pick an?"
+    r"|choose an?|recommend|name|proofread|put (?:this|these)|sort|set (?:it|this) out|fix"
     r"|shorten|convert|calculate|define|describe|help me)\b",
     r"\bcan you (?:make|write|give|help|explain|suggest|check|tell)\b|\bhow do i\b",
 )
@@ -147,7 +157,7 @@ FICTION: Final = any_of(
     r"|scene)?\b.{0,30}:|\bdrags\b|\bpanto\b|\bvillain\b|\bwicked\b|\bonce upon\b",
 )
 _ROLE_PLAY: Final = any_of(
-    r"角色扮演|开演|開演|车卡|扮演一|来演|假装(?:你|我)|(?:写|编)(?:个|一个|段|篇).{0,4}(?:故事|小说)",
+    r"角色扮演|开演|開演|演[一个](?:段|出|场)|咱[俩们]演|车卡|扮演一|来演|假装(?:你|我)|(?:写|编)(?:个|一个|段|篇).{0,4}(?:故事|小说)",
     r"\brole ?-?play\b(?! (?:every|on|group|with my|night))|\blet'?s pretend\b|\bmy character\b"
     r"|\blet'?s play(?::|\b[^.!?]{0,30}\b(?:you'?re|you are|i'?ll be|i'?m)\b)"
     r"|\bwrite (?:me )?a (?:\w+ )?(?:story|scene|tale)\b",
@@ -157,8 +167,10 @@ FOREIGN_TEXT: Final = any_of(
     r"|后面(?:一|两|几)句|翻(?:译|譯|成)|译成|譯成|润色|潤飾|潤色|改写|改寫|修改(?:一?下)?这|歌词|歌詞|这歌|這首"
     r"|这首|帖子|网友|網友|网上(?:有|看|说)|刷到|課本|课本|范文|範文|这句|這句|这段|這段|台词"
     r"|病句|语病|改错|教辅|试题|这道题|客户留言|用户留言|投诉如下|留言如下|谁唱|誰唱|谁说的|语法|原文|朗读|课文"
-    r"|簡歷範本|评论区|热评|小红书上|有人(?:问|说|发)|某人|作文",
-    r"\bscam\b|\btone of\b|\bthe theme\b|\bopening work\b"
+    r"|簡歷範本|评论区|热评|小红书上|文案|招租|有人(?:问|说|发)|某人|作文",
+    r"\bscam\b|\btone of\b|\b(?:sticker|sign|poster|billboard|banner|advert|t-?shirt|podcast|radio)\b"
+    r"[^.!?]{0,40}\b(?:says?|said|reads?)\b"
+    r"|\bthe theme\b|\bopening work\b"
     r"|\btranslat\w*|\bproof-?read\b|\brephrase\b|\bparaphrase\b|\bsummari[sz]e (?:this|the)|\breddit\b|\baita\b"
     r"|\bpost title\b|\bsaw (?:this|a post|on)\b|\blyrics?\b|\bthat song\b"
     r"|\bwho (?:sang|sings|said|wrote)\b|\bwhat does .{0,30} mean\b|\bgrammar\b|\bthis (?:review|email|text"
@@ -213,7 +225,7 @@ PASSING: Final = any_of(
 )
 GENERAL: Final = any_of(
     r"大部分人|大多数人|多数人|人们|人家说|听说|聽說|据说|據說|新闻|新聞|为什么(?!我)|历史上|世界上|一般来说"
-    r"|是谁(?:发明|提出|写)|最早|原理|区别|區別|定义|意思|世界第|全长|的首都|亚洲人|中国人|年轻人|真能|是真的",
+    r"|是谁(?:发明|提出|写)|最早|原理|区别|區別|定义|意思|世界第|全长|[涨长]知识|冷知识|的首都|亚洲人|中国人|年轻人|真能|是真的",
     r"\bmost (?:people|devs|dogs|cats|adults|kids)\b|\bpeople (?:in|who|say)\b|\bapparently\b|\bdid they\b"
     r"|\bscientists\b|\bdifference between\b|\bwhat (?:is|are|was|were)\b|\bwho (?:won|invented|is|was)\b"
     r"|\bhow (?:does|did|do (?:they|planes|bees))\b"
@@ -243,6 +255,11 @@ def asks_for_confirmation(folded: str) -> bool:
 def tells_in_asking(text: str) -> bool:
     """Whether an asking clause tells something: "with my blood thinner", "if I'm freelance", 给我家三岁的猫."""
     return _TOLD_IN_ASKING.search(fold(text)) is not None
+
+
+def tells_by_name(text: str) -> bool:
+    """Whether an asking clause surely tells something: "to my daughter Saoirse", "a whippet like mine"."""
+    return _TOLD_BY_NAME.search(text) is not None
 
 
 def asks_the_memory(text: str) -> bool:

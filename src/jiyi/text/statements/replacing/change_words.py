@@ -180,10 +180,14 @@ _STRONG: Final = any_of(
     r"\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b",
 )
 _MISTAKE: Final = any_of(
-    r"才对|(?:贴|说|讲|講|打|记|記|写|寫|搞|弄|看|算|报)(?:错|錯|漏|岔)|选错|選錯|拿错|误诊|误会|更正|纠正|应该是|不对[，,]|先啱|口误|手误",
+    r"才对|(?:贴|说|讲|講|打|记|記|写|寫|搞|弄|看|算|报)(?:错|錯|漏|岔)|选错|選錯|拿错|误诊|误会|更正|纠正|应该是|不对[，,]|先啱|口误|手误"
+    r"|当我[没沒](?:说|說|讲|講)|(?:瞎|乱|亂|胡)(?:说|說|编|編|发|發|扯|讲|講)的|(?:开|開)玩笑的|逗你玩?的|骗你的|騙你的|别当真|別當真",
     r"\b(?:oops|typo|wait,? (?:no|that'?s|thats)|no wait|scratch that|my bad|my mistake|i lied"
     r"|should(?: have been| read)"
-    r"|correction|i meant|gave you the wrong"
+    r"|correction|i meant|gave you the wrong|(?:typed|wrote|said|put|spelled) (?:that|it) wrong"
+    r"|(?:forget|ignore|disregard) (?:what|that|everything) i (?:said|told|wrote)|just kidding"
+    r"|i was (?:only |just )?(?:joking|kidding)|was (?:just |only )?a joke|made (?:that|it) up"
+    r"|i(?:'?m| am| do| did)?(?: not|n'?t) [^,.;!?]{1,30} after all"
     r"|(?:got|had|read) (?:that|it|the \w+) wrong|mixed (?:them|the two|it|that) up"
     r"|i misspoke|i (?:misread|misremembered|misheard|got (?:confused|muddled))|wrong (?:age"
     r"|number|name|date|email|address)|scrap that|sorry,? (?:it'?s|its|i meant)|not \w+,? it'?s)\b",

@@ -87,10 +87,10 @@ _ONE_DAY: Final = re.compile(
     r"|(?:un)?till? (?:tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday|the weekend))\b"
 )
 _FROM_THEN_ON: Final = re.compile(
-    r"以后|开始|起[，都]|从|现在|终于|决定|都[^，]{0,6}了"
+    r"以后|开始|起[，都]|从|现在|终于|决定|都[^，]{0,6}了|领证|结婚|离婚|分手|入职|毕业|退休|出院|手术"
     r"|整?[\d一二两三四五六七八九十百仨半]+(?:个月|年|周|天)"
     r"|\b(?:now|from|since|started|first|new|finally|decided|permanent\w*|these days|ever"
-    r"|again|days|weeks?|months?|years?)\b"
+    r"|again|married|divorced|graduated|retired|surgery|days|weeks?|months?|years?)\b"
 )
 # What somebody has lent takes the place of nothing.
 _LENT: Final = re.compile(
