@@ -30,6 +30,9 @@ from jiyi.text.statements.replacing.ended_objects import EndedObject, ended_obje
 
 PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
 _ANIMALS: Final = frozenset({"dog", "cat", "pet"})
+_SPEAKER_DOES: Final = re.compile(
+    r"^(?:但|而|不过)?我(?:自己|本人)?(?=[在住做是上开养学修跑教])|^(?:and |but )?(?:i|i'm|i've) "
+)
 _FIRST_WORD: Final = re.compile(
     r"[\u3400-\u9fff]{2,3}(?=上|昨|今|前|没|走|去|已)|[a-z][\w'-]+(?= (?:died|passed|didn|is|was))"
 )
@@ -159,6 +162,10 @@ def left_of_ended(message: str, fact: str) -> str:
     first = _FIRST_WORD.match(folded)
     over = [name for name in names if mentions(folded, name)] + ([first[0]] if first is not None else [])
     others = [name for name in names if name not in over]
+    if ends_love(folded) and len(others) == len(names):
+        # "We broke up" names nobody: what is told of the couple goes, and what the speaker does stays.
+        of_couple = {n for n, piece in enumerate(map(fold, pieces)) if not _is_own(piece)}
+        return "" if len(of_couple) == len(pieces) else without_pieces(pieces, of_couple)
     going = set()
     for place, piece in enumerate(map(fold, pieces)):
         if any(mentions(piece, name) for name in over) or not any(mentions(piece, name) for name in others):
@@ -170,6 +177,12 @@ def left_of_ended(message: str, fact: str) -> str:
     counted = _COUNTED.match(left)
     # One more of a list: (I have a cat named Tom and) a dog named Rex.
     return f"{having[0]}{left[counted.end() :]}" if having is not None and counted is not None else left
+
+
+def _is_own(piece: str) -> bool:
+    """Whether a part of a fact tells what the speaker does alone: 我自己在烟台修船."""
+    of_couple = "relationship" in topics_of(piece) or any(found.search(piece) for found in (_WEDDING, _COUPLE))
+    return _SPEAKER_DOES.match(piece) is not None and not of_couple
 
 
 def one_of_several(message: str, fact: str) -> bool:

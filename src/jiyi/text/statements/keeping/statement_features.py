@@ -93,6 +93,7 @@ _OF_THE_MEMORY: Final = any_of(
 )
 # What is asked for is something of the speaker's own: the memory knows it, or nobody does.
 _ASKED_OF_MINE: Final = re.compile(
+    r"^(?:so |and |ok,? )*(?:what|when|where|who|which|how (?:much|many|long|often))(?: \w+){0,2} did (?:i|we)\b|"
     r"^(?:(?:and|so|hey|ok),? )*(?:what'?s|whats|what (?:is|are|was|about|time|day)|where'?s?|when(?:'s)?|who(?:'s)?"
     r"|which of|is there anything|how (?:old|long have|many|much) )[\w' ]{0,25}\b(?:my|our|i|we)\b[^,;]{0,30}[?.!]*$"
     r"|^(?:draft|write|list|show|find|forget)\b|\bwhat i said\b"
