@@ -80,6 +80,12 @@ _PERSON_NAME: Final = re.compile(
     r"|Professor )?[A-Z][a-z]+)(?=[,.]| is\b| has\b|$)"
 )
 # Without a verb, and still a statement about the speaker: "as a notary", "on warfarin", "coming from ten years of SAS".
+# "Rob lives in Dundee, is there a direct train?": a clause about somebody by name, before what is asked.
+_TELLS_OF_SOMEBODY: Final = re.compile(
+    r"(?!(?:It|This|That|There|Here|What|Who|Which|When|Where|Why|How|He|She|Does|Is|Was|Has|Yes|As|Its|Thanks|Always"
+    r"|Perhaps|Sometimes|Please)\b)"
+    r"[A-Z][a-z]+(?: [A-Z][a-z]+)? (?:is|has|was|had|got|(?!as\b|its\b|this\b|was\b|does\b)[a-z]{2,}[^s\W]s) [a-z]"
+)
 _SELF: Final = re.compile(
     r"^(?:as|on|being|coming|with|having|planning|given|after|only|got|just)\b|\b(?:here|i|i'm|im)\b"
 )
@@ -243,7 +249,9 @@ def stated_in_question(sentence: str) -> list[str]:
     if asks_for_confirmation(fold(sentence)):
         return [sentence]
     clauses = split_clauses(sentence)
-    stated = [clause for clause in clauses if _states(fold(clause.strip(" ,，；;")))]
+    stated = [
+        clause for clause in clauses if _states(fold(clause.strip(" ,，；;"))) or _TELLS_OF_SOMEBODY.match(clause)
+    ]
     if not stated:
         return [sentence]
     joined = "".join(stated).strip(" ,，；;、")
