@@ -49,7 +49,7 @@ class ScoringWeights:
     time of their own."""
     attribute: float = 1.0
     """For a text that states the attribute of a person that the question asks for: "where do I live?"."""
-    alone_dense: float = 1.2
+    alone_dense: float = 1.35
     alone_dense_named: float = 0.8
     """The first where no text has every word of the question, the second where one has: it comes before what is only
     similar."""
@@ -97,7 +97,7 @@ WORDS_ALONE: Final = Calibration(4.9, 0.0, 0.0, 5.7, -4.4)
 """Where meaning was not asked."""
 NO_WORDS: Final = 0.75
 """The share of a question's terms that are no words, from which on it may have no answer: only if none is stored."""
-NO_LIKENESS: Final = 0.33
+NO_LIKENESS: Final = 0.5
 """Such a question has an answer all the same if a text is more similar to it than the mean, by at least this."""
 
 
