@@ -18,7 +18,7 @@ from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.duplicates import Gist
 from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.pair_evidence import (
-    HARDLY,
+    MIN_IN_DOUBT,
     PairEvidence,
     is_certain,
     is_changed_attribute,
@@ -102,21 +102,22 @@ _OF_NAMED: Final = 0.6
 """So much more has the only part of a fact with a word of the message."""
 _OF_OTHER: Final = 2.0
 """So much less has a part that seems to be about something else."""
-_BEHIND: Final = 1.0
 _OUTDATED_TOO: Final = 2.3
-"""From this value of the network on another part of the fact goes too."""
+"""From this value of the network on another part of the fact goes too, if it is near the replaced one."""
+_NEAR_REPLACED: Final = 1.0
+"""How much less value such a part may have than the replaced one."""
 _ALL_OUTDATED: Final = 1.0
 """From this value on of every part of a fact, all of it goes where none stands out."""
 _PIECE: Final = 0.55
 """Below this probability it is not certain which part of a fact is replaced: all of it stays."""
 _DENIED: Final = 0.12
-"""The same for a message that denies what a fact says."""
+"""From this probability on both stay and are linked where a message denies what a fact says."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
 _AGAINST: Final = -1.0
 """From this value of the network down it speaks against a pair."""
 _OF_OTHER_REQUEST: Final = 0.95
-"""The same for a request to the assistant that seems to be about something else than an older one."""
+"""From this probability on a request to the assistant replaces one that seems to be about something else."""
 _PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
 _UNSURE: Final = 0.3
@@ -270,8 +271,8 @@ def _judge_statement(message: str, olds: Sequence[Known], model: ReplacementMode
 
 def _least_of_conflict(match: AttributeMatch, least: float) -> float:
     """From which probability on a message may contradict a fact that it does not replace."""
-    if least >= HARDLY:
-        return HARDLY
+    if least >= MIN_IN_DOUBT:
+        return MIN_IN_DOUBT
     return _POSSIBLE_OF_ATTRIBUTE if match.same >= _RELATED else POSSIBLE
 
 
@@ -332,7 +333,7 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str, lik
     `whole` is the message with what it says has not changed, `likely` how surely it replaces something of the fact.
 
     `None` where it says more, and no border of a clause separates that from the replaced part: nothing is put together
-    anew, and nothing of it is lost.
+    anew, and nothing of it is lost. Only the day of an appointment is cut out of a clause that has an hour too.
     """
     pieces = pieces_of(old.entry.content)
     said = new.text
@@ -356,7 +357,7 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str, lik
         place
         for place, (value, of_pair) in enumerate(zip(along, of_pairs, strict=True))
         if (value >= _GOES_ALONG[ending] and place not in others)
-        or (of_pair >= _OUTDATED_TOO and values[place] >= values[gone] - _BEHIND)
+        or (of_pair >= _OUTDATED_TOO and values[place] >= values[gone] - _NEAR_REPLACED)
     } | {gone}
     if gone + 1 < len(pieces) and (
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
@@ -378,11 +379,11 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str, lik
 
 def _left_of_clause(message: str, whole: str, clause: str, likely: float) -> str | None:
     """What is left of a clause of which something is replaced; `None` where that cannot be told."""
-    left = without_day(message, clause)
+    stays = keeps_some_of(whole, clause)
+    left = without_day(message, clause, same_hour=stays)
     if left is not None:
         return left
-    more = says_more(message, clause, figures=likely < _BEYOND_DOUBT)
-    return None if more or keeps_some_of(whole, clause) else ""
+    return None if stays or says_more(message, clause, figures=likely < _BEYOND_DOUBT) else ""
 
 
 def _with_named(values: Sequence[float], named: Sequence[bool]) -> list[float]:

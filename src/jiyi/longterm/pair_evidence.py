@@ -84,8 +84,8 @@ _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {
 
 _SCHOOL_YEAR: Final = re.compile(r"\b(?:year|grade) (\d{1,2})\b|([一二三四五六七八九])年级")
 _NEVER: Final = 2.0
-HARDLY: Final = 0.9
-"""Where a rule speaks against a pair, and only a model that is sure of it decides otherwise."""
+MIN_IN_DOUBT: Final = 0.9
+"""From this probability on a message may replace a fact although a rule speaks against it."""
 _MANY_OF_IT: Final = 0.15
 """From this probability on both are about an attribute of which people have several."""
 _SURELY_SAME: Final = 0.5
@@ -161,7 +161,7 @@ def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: Attri
         return 0.0
     of_others = evidence.only_of_others and not evidence.names_it and not evidence.named_in_it
     if evidence.parallel or of_others:
-        return _NEVER if evidence.parallel else HARDLY
+        return _NEVER if evidence.parallel else MIN_IN_DOUBT
     if is_mistake(new.folded) or evidence.measured_anew:
         return 0.0
     if _resigns_before_start(new, old):
@@ -173,7 +173,7 @@ def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: Attri
         or (evidence.never_replaces and not plain and match.same_many >= _MANY_OF_IT)
         or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded))
     ):
-        return HARDLY
+        return MIN_IN_DOUBT
     doubts = (
         (is_exception(new.folded), _OF_EXCEPTION),
         (evidence.never_replaces, _OF_ADDITION),

@@ -47,7 +47,7 @@ _SPEAKER: Final = re.compile(
 
 
 def forbids(message: str, fact: str) -> bool:
-    """Whether a message surely neither replaces nor contradicts a fact."""
+    """Whether a message surely neither replaces nor contradicts a fact, and does not ask for something else."""
     return forbidden(message, [fact])[0] or asks_something_else(message, fact)
 
 

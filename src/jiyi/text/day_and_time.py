@@ -114,15 +114,16 @@ def _keeps_day_or_hour(message: str, fact: str) -> bool:
     )
 
 
-def without_day(message: str, fact: str) -> str | None:
+def without_day(message: str, fact: str, *, same_hour: bool) -> str | None:
     """What is left of a fact with one day and an hour, where a message tells another day: "my physio is at 4.15".
 
-    Empty where the message tells a part of the day too; `None` where it is not that simple.
+    Empty where the message tells a part of the day too, unless it says that the hour stays the same; `None` where it is
+    not that simple.
     """
     days = list(_DAY.finditer(fact))
     if len(days) != 1 or not _DAY.search(message) or _HOUR.search(message) or not _HOUR.search(fact):
         return None
-    if _PART_OF_DAY.search(message):
+    if _PART_OF_DAY.search(message) and not same_hour:
         return ""
     left = " ".join(f"{fact[: days[0].start()]}{fact[days[0].end() :]}".split())
     return left if _HOUR.search(left) else None
