@@ -325,7 +325,6 @@ def make_old(file: Path) -> None:
         DROP TABLE runtime_memories;
         DROP TABLE runtime_requests;
         DROP INDEX ix_memory_records_inactive;
-        DELETE FROM schema_migrations WHERE version > 7;
         UPDATE schema_migrations SET version = 4;
         """
     )

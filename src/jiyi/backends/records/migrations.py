@@ -64,14 +64,9 @@ def _return_public_memories(connection: Connection) -> None:
     return_public_memories(connection)
 
 
-# Versions 1 to 6 were made during the development of the first release.
+# No version before 12 was released, so one step brings all of them to the schema of the first release.
 MIGRATIONS: tuple[Migration, ...] = (
-    Migration(7, "the schema of the first release", _add_scopes_of_tags),
-    Migration(8, "metadata, namespaces and times of expiry"),
-    Migration(9, "what a scope thinks of public memories", finish=_return_public_memories),
-    Migration(10, "an index of metadata"),
-    Migration(11, "keys of the server"),
-    Migration(12, "the index of metadata follows later"),
+    Migration(12, "the schema of the first release", _add_scopes_of_tags, _return_public_memories),
 )
 _OUTDATED: Final = ("ix_memory_records_active_strength",)
 """Indexes that earlier versions had."""
