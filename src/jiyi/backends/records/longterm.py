@@ -95,6 +95,8 @@ _AMENDABLE: Final = (
     *("last_accessed_at", "version", "updated_at"),
 )
 _AMEND = f"{memory_records.update_of(_AMENDABLE)} WHERE id = :id"
+# Without the columns that stay: their indexes would be written again.
+_FORGET = f"{memory_records.update_of(('is_active', 'version', 'updated_at'))} WHERE id = :id"
 
 
 class SqlLongtermStore:
@@ -273,21 +275,28 @@ class SqlLongtermStore:
     def forget_faded(self, scope: str, faded: Sequence[Fading], *, actor: str) -> int:
         """Take these out of recall, in one transaction; those that were touched, pinned or changed since are left."""
         expected = {each.id: each for each in faded}
-        forgotten: list[tuple[MemoryEntry, MemoryEntry]] = []
+        forgotten: list[MemoryEntry] = []
+        # Texts of the log are made before the lock is taken: other writers would wait for that.
+        with self._database.read((scope,)) as connection:
+            made = {row: _with_line(row, actor) for row in _rows_of(connection, list(expected))}
+        rows, lines = [], []
         with self._database.write((scope,)) as connection:
             now = self._now()
-            for chunk in chunks(list(expected)):
-                for row in connection.rows(BY_IDS, {"ids": chunk}):
-                    before = entry_of(row)
-                    seen = expected[before.id]
-                    same = (before.last_accessed_at, before.access_count) == (seen.last_accessed_at, seen.access_count)
-                    if before.is_active and before.scope == scope and same and not before.pinned:
-                        forgotten.append((before, _next_version(before, now, {"is_active": False})))
+            for row in _rows_of(connection, list(expected)):
+                before, line = made.get(row) or _with_line(row, actor)
+                seen = expected[before.id]
+                same = (before.last_accessed_at, before.access_count) == (seen.last_accessed_at, seen.access_count)
+                if before.is_active and before.scope == scope and same and not before.pinned:
+                    forgotten.append(before)
+                    version, at = before.version + 1, max(now, before.updated_at)
+                    rows.append({"id": before.id, "is_active": False, "version": version, "updated_at": at})
+                    lines.append({**line, "version": version, "changed_at": at})
             if forgotten:
-                _write_versions(connection, forgotten, actor, "update")
-                for before, _ in forgotten:
-                    if before.memory_type == REFLECTION_TYPE:
-                        _release(connection, before, actor, now)
+                connection.executemany(_FORGET, rows)
+                log_changes(connection, lines)
+            for before in forgotten:
+                if before.memory_type == REFLECTION_TYPE:
+                    _release(connection, before, actor, now)
         return len(forgotten)
 
     def drop_unused_tags(self) -> int:
@@ -412,6 +421,15 @@ def _write_versions(
         lines.append(log_line(after, operation, actor, changed_fields(before, after), before))
     connection.executemany(_AMEND, rows)
     log_changes(connection, lines)
+
+
+def _rows_of(connection: Connection, ids: Sequence[str]) -> list[Row]:
+    return [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
+
+
+def _with_line(row: Row, actor: str) -> tuple[MemoryEntry, dict[str, Any]]:
+    before = entry_of(row)
+    return before, log_line(before, "update", actor, ["is_active"], before)
 
 
 def _fading(row: Row) -> Fading:
