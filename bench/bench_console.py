@@ -22,10 +22,10 @@ import httpx
 from bench.support import Report, Times, milliseconds, parser, progress, timed, work_directory
 from bench.texts import Texts
 from jiyi import AgentMemory
+from jiyi.apps.server.access import RIGHTS, Access
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import GateRules
 from jiyi.model.domain import DOMAINS
-from jiyi.server.access import RIGHTS, Access
-from jiyi.server.app import build_app
-from jiyi.server.gate import GateRules
 
 _TARGET_MS = 150
 _BATCH = 2_000

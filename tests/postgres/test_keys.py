@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from jiyi.apps.server.keys import Keys
 from jiyi.config import load_settings
 from jiyi.model import clock
 from jiyi.model.access_key import AccessLine
-from jiyi.server.keys import Keys
 from jiyi.wiring.keys import open_key_store
 
 pytestmark = pytest.mark.server

@@ -16,11 +16,11 @@ import psycopg
 import pytest
 
 import jiyi
+from jiyi.apps.server.keys import Keys
 from jiyi.backends.records import copy as copying
 from jiyi.backends.records import schema
 from jiyi.errors import InvalidInputError, StorageError, StoreBusyError, StoreIncompleteError
 from jiyi.model.access_key import AccessLine
-from jiyi.server.keys import Keys
 from jiyi.sync import AgentMemory, migrate_store
 from jiyi.wiring.keys import open_key_store
 from tests.profile.stories import tell, write_notes

@@ -24,11 +24,11 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.subscriptions import PromptsListChanged, ToolsListChanged
 
 from jiyi import AgentMemory
-from jiyi.server.access import RIGHTS, Access
-from jiyi.server.app import build_app
-from jiyi.server.gate import GateRules
-from jiyi.server.mcp.endpoint import Context, McpEndpoint
-from jiyi.server.serving import _Server as Announced
+from jiyi.apps.server.access import RIGHTS, Access
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import GateRules
+from jiyi.apps.server.mcp.endpoint import Context, McpEndpoint
+from jiyi.apps.server.serving import _Server as Announced
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 SOUND = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client
 
 from jiyi import AgentMemory
-from jiyi.server.access import READ, WRITE, Access
-from jiyi.server.mcp.endpoint import McpEndpoint
+from jiyi.apps.server.access import READ, WRITE, Access
+from jiyi.apps.server.mcp.endpoint import McpEndpoint
 from tests.apps.command_line import CommandLine
 
 OpenClient = Callable[..., AbstractAsyncContextManager[tuple[Client, AgentMemory]]]

@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 
 from jiyi import AgentMemory
-from jiyi.server.access import RIGHTS, Access
-from jiyi.server.app import build_app
-from jiyi.server.gate import App, GateRules
+from jiyi.apps.server.access import RIGHTS, Access
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import App, GateRules
 from jiyi.testing.models import ModelCall, ScriptedModel
 
 Event = tuple[str, Any]

@@ -15,11 +15,11 @@ from typing import Any
 import uvicorn
 
 from jiyi import AgentMemory
-from jiyi.server.app import build_app
-from jiyi.server.gate import GateRules
-from jiyi.server.keys import Keys
-from jiyi.server.request_limits import MAX_HEADERS, bounded_protocol
-from jiyi.server.serving import _Server as Announced
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import GateRules
+from jiyi.apps.server.keys import Keys
+from jiyi.apps.server.request_limits import MAX_HEADERS, bounded_protocol
+from jiyi.apps.server.serving import _Server as Announced
 from jiyi.wiring.keys import open_key_store
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 
+from jiyi.apps.server.keys import Keys
 from jiyi.config import load_settings
 from jiyi.model.access_key import AccessLine
-from jiyi.server.keys import Keys
 from jiyi.wiring.keys import open_key_store
 from tests.server.socket_server import SocketServer, socket_server
 

@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 from jiyi import AgentMemory, errors
+from jiyi.apps.server.access import RIGHTS, Access
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import GateRules
 from jiyi.client import MemoryClient
 from jiyi.ports import ToolCall
-from jiyi.server.access import RIGHTS, Access
-from jiyi.server.app import build_app
-from jiyi.server.gate import GateRules
 from jiyi.testing.models import ScriptedModel
 from tests.server.served import model
 from tests.support import present

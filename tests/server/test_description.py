@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from jiyi import AgentMemory, errors
-from jiyi.server.problems import TITLES, status_of
+from jiyi.apps.server.problems import TITLES, status_of
 from tests.server.served import served
 
 STATUS = {

@@ -19,9 +19,9 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from jiyi import AgentMemory
+from jiyi.apps.server.keys import Keys
 from jiyi.config import load_settings
 from jiyi.errors import InvalidScopeError
-from jiyi.server.keys import Keys
 from jiyi.wiring.keys import open_key_store
 from tests.apps.command_line import CommandLine
 
@@ -157,7 +157,7 @@ def test_a_server_for_many_chats_refuses_a_call_of_the_runtime_that_names_no_sco
             refused.append(str(error))
         return ""
 
-    monkeypatch.setattr("jiyi.server.serving.serve_http", serve)
+    monkeypatch.setattr("jiyi.apps.server.serving.serve_http", serve)
     assert jiyi("serve", "--check").code == 0
     assert len(refused) == 1
     assert "name the scope of the chat" in refused[0]

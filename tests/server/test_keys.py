@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from jiyi.apps.server.keys import Keys
 from jiyi.config import load_settings
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
-from jiyi.server.keys import Keys
 from jiyi.wiring.keys import open_key_store
 from tests.apps.command_line import CommandLine
 

@@ -13,8 +13,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
+from jiyi.apps.server.access import READ
 from jiyi.errors import StoreUnavailableError
-from jiyi.server.access import READ
 from tests.server.conftest import OpenClient
 
 ERAS = ["auto", "legacy"]
@@ -247,7 +247,7 @@ def test_an_answer_counts_only_for_what_the_person_was_shown(mcp_client: OpenCli
 def test_a_client_that_waits_hears_that_the_work_goes_on(
     mcp_client: OpenClient, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jiyi.server.mcp.sessions._PROGRESS_EVERY", 0.01)
+    monkeypatch.setattr("jiyi.apps.server.mcp.sessions._PROGRESS_EVERY", 0.01)
 
     async def scenario() -> None:
         heard: list[tuple[float, str | None]] = []
@@ -350,7 +350,7 @@ def test_a_client_is_told_no_more_after_it_has_unsubscribed(mcp_client: OpenClie
 def test_a_client_is_told_when_a_note_is_written_or_appears(
     mcp_client: OpenClient, tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jiyi.server.mcp.changes._NOTES_EVERY", 0.05)
+    monkeypatch.setattr("jiyi.apps.server.mcp.changes._NOTES_EVERY", 0.05)
     address = "memory://notes/MEMORY.md"
 
     async def scenario() -> None:

@@ -16,11 +16,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from jiyi import AgentMemory
-from jiyi.server.app import build_app
-from jiyi.server.gate import GateRules
-from jiyi.server.keys import Keys
-from jiyi.server.oauth import OAuthRules, TokenVerifier
-from jiyi.server.oauth_keys import IssuerKeys
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import GateRules
+from jiyi.apps.server.keys import Keys
+from jiyi.apps.server.oauth import OAuthRules, TokenVerifier
+from jiyi.apps.server.oauth_keys import IssuerKeys
 from jiyi.wiring.keys import open_key_store
 from tests.apps.command_line import CommandLine
 from tests.server.issuer import AUDIENCE, Issuer, running_issuer

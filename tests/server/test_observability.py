@@ -18,11 +18,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from jiyi import AgentMemory
-from jiyi.server.access import Access
-from jiyi.server.app import build_app
-from jiyi.server.gate import GateRules
-from jiyi.server.log_lines import log_to
-from jiyi.server.tracing import Tracing
+from jiyi.apps.server.access import Access
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import GateRules
+from jiyi.apps.server.log_lines import log_to
+from jiyi.apps.server.tracing import Tracing
 from tests.server.served import Served, run
 from tests.support import present
 
@@ -130,7 +130,7 @@ def test_every_request_is_a_span_that_goes_on_with_the_trace_of_the_caller(tmp_p
 
 def test_nothing_of_opentelemetry_is_imported_unless_it_is_asked_for() -> None:
     program = (
-        "import sys, jiyi.server.serving; "
+        "import sys, jiyi.apps.server.serving; "
         "print(sorted(name for name in sys.modules if name.startswith('opentelemetry.sdk')))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -15,12 +15,12 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from jiyi import AgentMemory
-from jiyi.server.access import METRICS, Access
-from jiyi.server.app import build_app
-from jiyi.server.audit import AuditLog
-from jiyi.server.gate import GateRules
-from jiyi.server.keys import Keys
-from jiyi.server.mcp.endpoint import McpEndpoint
+from jiyi.apps.server.access import METRICS, Access
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.audit import AuditLog
+from jiyi.apps.server.gate import GateRules
+from jiyi.apps.server.keys import Keys
+from jiyi.apps.server.mcp.endpoint import McpEndpoint
 from jiyi.wiring.keys import open_key_store
 
 Scenario = Callable[["Served"], Awaitable[None]]

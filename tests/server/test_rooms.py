@@ -14,12 +14,12 @@ import httpx
 import pytest
 from mcp import Client
 
+from jiyi.apps.server.access import Access
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import GateRules
+from jiyi.apps.server.mcp.endpoint import McpEndpoint
+from jiyi.apps.server.rest import events
 from jiyi.errors import StorageError
-from jiyi.server.access import Access
-from jiyi.server.app import build_app
-from jiyi.server.gate import GateRules
-from jiyi.server.mcp.endpoint import McpEndpoint
-from jiyi.server.rest import events
 from tests.server.served import Served, read_events, run, served
 
 NOTED = {"messages": [{"role": "user", "content": "hi"}]}

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from jiyi import AgentMemory
-from jiyi.server.mcp.client_config import CLIENTS
+from jiyi.apps.server.mcp.client_config import CLIENTS
 from tests.apps.command_line import CommandLine
 
 COMMAND = [sys.executable, "-m", "jiyi.apps.cli", "mcp"]
@@ -48,11 +48,18 @@ def test_several_clients_use_one_data_directory_at_once(tmp_path: Path) -> None:
 
 
 def test_over_stdio_nothing_of_the_other_protocols_is_imported() -> None:
-    program = "import sys, jiyi.server.mcp.stdio; print('\\n'.join(sys.modules))"
+    program = "import sys, jiyi.apps.server.mcp.stdio; print('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "jiyi.server.mcp.endpoint" in loaded
-    others = ("fastapi", "jinja2", "markdown_it", "jiyi.server.rest", "jiyi.server.console", "jiyi.server.app")
+    assert "jiyi.apps.server.mcp.endpoint" in loaded
+    others = (
+        "fastapi",
+        "jinja2",
+        "markdown_it",
+        "jiyi.apps.server.rest",
+        "jiyi.apps.server.console",
+        "jiyi.apps.server.app",
+    )
     assert loaded.isdisjoint(others), "the client waits for every import when it starts the server"
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import httpx
 
 from jiyi import AgentMemory
-from jiyi.server.app import build_app
-from jiyi.server.audit import AuditLog
-from jiyi.server.gate import GateRules
-from jiyi.server.keys import Keys
-from jiyi.server.logins import Logins
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.audit import AuditLog
+from jiyi.apps.server.gate import GateRules
+from jiyi.apps.server.keys import Keys
+from jiyi.apps.server.logins import Logins
 from jiyi.wiring.keys import open_key_store
 
 ORIGIN = "http://127.0.0.1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jiyi.server.console import cached_values
+from jiyi.apps.server.console import cached_values
 
 
 @pytest.fixture(autouse=True)

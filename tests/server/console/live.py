@@ -14,11 +14,11 @@ import uvicorn
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright
 
 from jiyi import AgentMemory
-from jiyi.server.access import RIGHTS, Access
-from jiyi.server.app import build_app
-from jiyi.server.gate import GateRules
-from jiyi.server.keys import Keys
-from jiyi.server.logins import Logins
+from jiyi.apps.server.access import RIGHTS, Access
+from jiyi.apps.server.app import build_app
+from jiyi.apps.server.gate import GateRules
+from jiyi.apps.server.keys import Keys
+from jiyi.apps.server.logins import Logins
 from jiyi.wiring.keys import open_key_store
 from tests.server.console.demo_store import SCOPE, Demo, fill, workspace_in
 from tests.servers.chromium import axe_source, launch_options

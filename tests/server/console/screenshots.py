@@ -46,7 +46,7 @@ async def take(live: Live, language: str) -> list[Path]:
 
 def main() -> None:
     """All pages in both languages."""
-    from jiyi.server.console import cached_values
+    from jiyi.apps.server.console import cached_values
 
     cached_values.MAX_WAIT = 60.0  # type: ignore[misc]
     for language in ("en", "zh"):

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from jiyi.server.console.markdown import ATTRIBUTES, ELEMENTS, to_html
-from jiyi.server.console.texts import CATALOGUE, LANGUAGES
+from jiyi.apps.server.console.markdown import ATTRIBUTES, ELEMENTS, to_html
+from jiyi.apps.server.console.texts import CATALOGUE, LANGUAGES
 from tests.server.console.attacks import ATTACKS
 from tests.server.console.browser import Browser, Parsed, Served, run
 
@@ -228,7 +228,7 @@ def test_every_text_is_there_in_both_languages_with_the_same_values() -> None:
 
 
 def test_no_template_marks_a_text_as_safe_and_every_text_that_it_names_exists() -> None:
-    root = Path(__file__).parents[3] / "src/jiyi/server/console"
+    root = Path(__file__).parents[3] / "src/jiyi/apps/server/console"
     for file in [*root.glob("templates/*.html"), *root.glob("*.py")]:
         source = file.read_text("utf-8")
         assert not re.search(r"\|\s*safe\b|autoescape false", source), file.name

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.server.access import RIGHTS, Access
+from jiyi.apps.server.access import RIGHTS, Access
 from tests.server.console.live import DESKTOP, PHONE, Form, Live, Scheme, Window
 
 PAGES = {

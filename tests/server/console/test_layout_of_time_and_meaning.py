@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jiyi.server.console.projection import MAX_GROUPS, landmarks, project
-from jiyi.server.console.timeline import STEPS, period_of, periods_until
+from jiyi.apps.server.console.projection import MAX_GROUPS, landmarks, project
+from jiyi.apps.server.console.timeline import STEPS, period_of, periods_until
 
 days = st.dates(date(1900, 1, 1), date(2200, 12, 31))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.server.access import RIGHTS, Access
-from jiyi.server.logins import IDLE_SECONDS, LIFE_SECONDS, Logins
+from jiyi.apps.server.access import RIGHTS, Access
+from jiyi.apps.server.logins import IDLE_SECONDS, LIFE_SECONDS, Logins
 from tests.server.console.browser import ORIGIN, Parsed, Served, run
 
 

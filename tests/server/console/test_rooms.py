@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from jiyi.server.console import conversations
+from jiyi.apps.server.console import conversations
 from tests.longterm.answers import fact, model
 from tests.server.console.browser import Parsed, Served, run
 

@@ -20,9 +20,9 @@ from jiyi.apps.cli.session import Session
 from jiyi.errors import ConfigError, InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
+    from jiyi.apps.server.keys import Keys
+    from jiyi.apps.server.serving import Serving
     from jiyi.opening import Opening
-    from jiyi.server.keys import Keys
-    from jiyi.server.serving import Serving
 
 _MAX_WORKERS: Final = 64
 _HTTP: Final = ("fastapi", "mcp", "uvicorn", "jinja2", "markdown_it", "jwt")
@@ -66,14 +66,14 @@ def mcp(
     The scope is fixed by --scope; no tool has it as an argument. Many clients may use one data directory at once.
     """
     if print_config:
-        from jiyi.server.mcp.client_config import client_config
+        from jiyi.apps.server.mcp.client_config import client_config
 
         config, place = client_config(print_config, _mcp_options(session, read_only=read_only, group=group))
         session.output.result({"client": print_config, "file": place, "config": config}, lambda: [text(config)])
         session.output.note(f"paste it into {place}")
         return Code.OK
     _need("mcp")
-    from jiyi.server.mcp.stdio import serve_stdio
+    from jiyi.apps.server.mcp.stdio import serve_stdio
 
     async def serve() -> None:
         async with _opened(session) as memory:
@@ -155,8 +155,8 @@ def serve(
     names of the server (--allow-host).
     """
     _need(*_HTTP)
-    from jiyi.server.oauth import OAuthRules
-    from jiyi.server.serving import Serving
+    from jiyi.apps.server.oauth import OAuthRules
+    from jiyi.apps.server.serving import Serving
 
     if not oauth_issuer and (oauth_audience or oauth_resource):
         raise ConfigError("--oauth-audience and --oauth-resource belong to --oauth-issuer")
@@ -190,7 +190,7 @@ def serve(
 
 
 def _serve(session: Session, plan: Serving, on_listening: Callable[[str], None], *, check: bool) -> Code:
-    from jiyi.server.serving import serve_http
+    from jiyi.apps.server.serving import serve_http
 
     if plan.workers != 1:
         return _serve_by_workers(session, plan, on_listening, check=check)
@@ -212,16 +212,16 @@ def _serve(session: Session, plan: Serving, on_listening: Callable[[str], None],
 
 def _log(plan: Serving) -> None:
     """Write the log of this process; without requests as text, what the command line shows is enough."""
-    from jiyi.server.log_lines import log_to
+    from jiyi.apps.server.log_lines import log_to
 
     if plan.log_format == "json" or plan.log_requests:
         log_to(form=plan.log_format)
 
 
 def _serve_by_workers(session: Session, plan: Serving, on_listening: Callable[[str], None], *, check: bool) -> Code:
+    from jiyi.apps.server.workers import Opened, Workers
     from jiyi.config import load_settings
     from jiyi.model.address import EMBEDDED
-    from jiyi.server.workers import Opened, Workers
 
     if not 1 <= plan.workers <= _MAX_WORKERS:
         raise ConfigError(f"--workers {plan.workers} is not between 1 and {_MAX_WORKERS}")
@@ -261,7 +261,7 @@ def console(
     key, as with jiyi serve --require-keys.
     """
     _need(*_HTTP)
-    from jiyi.server.serving import Serving
+    from jiyi.apps.server.serving import Serving
 
     def on_listening(link: str) -> None:
         session.output.note(f"the console: {link} (works once); stop with Ctrl-C")
@@ -360,8 +360,8 @@ def _state_of(key: dict[str, Any]) -> str:
 @contextmanager
 def _keys(session: Session) -> Iterator[tuple[Keys, str]]:
     """The keys of the store, and the scope of the command line."""
+    from jiyi.apps.server.keys import Keys
     from jiyi.config import load_settings
-    from jiyi.server.keys import Keys
     from jiyi.wiring.keys import open_key_store
 
     given: dict[str, Any] = {} if session.options.scope is None else {"scope": session.options.scope}

@@ -1,0 +1,92 @@
+"""The runtime room: tags, how strong memories are, feedback, and what consolidation would do."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from jiyi.apps.server.console.page import Page, form_page
+from jiyi.apps.server.console.visit import Visit, local_address
+from jiyi.apps.server.logins import CONSOLE
+from jiyi.apps.server.problems import ProblemError
+from jiyi.errors import InvalidInputError
+
+_TAGS: Final = 100
+_SHOWN: Final = 20
+_VERDICTS: Final = ("useful", "useless")
+
+
+async def show(visit: Visit) -> Response:
+    """Tags, and the memories of a tag or of a question."""
+    question, tag = visit.query("q"), visit.query("tag")
+    runtime = visit.memory.runtime
+    offset = visit.query.whole("offset", 0, 0, 1_000_000)
+    # Counting the tags of many memories takes long.
+    kept = await visit.console.cached("tags").get(
+        f"{visit.scope} {offset}", lambda: runtime.list_tags(_TAGS + 1, offset, memory_scope=visit.scope)
+    )
+    tags = [] if kept is None else kept.value
+    found: list[Any] = []
+    notes: tuple[str, ...] = ()
+    if question:
+        recalled = await runtime.recall(question, _SHOWN, memory_scope=visit.scope)
+        found, notes = list(recalled), recalled.notes
+    elif tag:
+        entries = await visit.memory.list(scope=visit.scope, tags=[tag], limit=_SHOWN)
+        found = [
+            each for each in [await runtime.get(e.id, memory_scope=visit.scope) for e in entries] if each is not None
+        ]
+    return visit.page(
+        "runtime.html",
+        name=runtime.name,
+        tags=tags[:_TAGS],
+        counting=kept is None,
+        more_tags=str(offset + _TAGS) if len(tags) > _TAGS else None,
+        offset=offset,
+        question=question,
+        tag=tag,
+        asked=bool(question or tag),
+        found=found,
+        notes=notes,
+        strongest=max((memory.strength for memory in found), default=1),
+        plan=await _plan(visit),
+    )
+
+
+async def _plan(visit: Visit) -> Any:
+    """What consolidation would do, if that was asked for."""
+    if not visit.query("plan"):
+        return None
+    return await visit.memory.runtime.consolidate_memories(memory_scope=visit.scope, dry_run=True)
+
+
+async def feedback(visit: Visit) -> Response:
+    """Whether a memory was useful: it becomes stronger, or is noted as recalled for nothing."""
+    verdict = visit.form("verdict")
+    if verdict not in _VERDICTS:
+        raise InvalidInputError(f"verdict {verdict[:40]!a} must be one of {', '.join(_VERDICTS)}")
+    memory_id = visit.form("memory")
+    given = {"useful_memory_ids": [memory_id]} if verdict == "useful" else {"recalled_memory_ids": [memory_id]}
+    result = await visit.memory.runtime.feedback(**given, memory_scope=visit.scope)  # type: ignore[arg-type]
+    if result.unknown_ids:
+        raise ProblemError(409, "no_memory", "there is no such active memory; it may have been changed meanwhile")
+    return visit.go(_back(visit), "feedback")
+
+
+async def consolidate(visit: Visit) -> Response:
+    """Do what the dry run has told."""
+    await visit.memory.runtime.consolidate_memories(memory_scope=visit.scope)
+    return visit.go(f"{CONSOLE}/runtime", "consolidated")
+
+
+def _back(visit: Visit) -> str:
+    kept = {name: visit.form(name) for name in ("q", "tag") if visit.form(name)}
+    return local_address(f"{CONSOLE}/runtime", **kept)
+
+
+PAGES: Final = (
+    Page("/runtime", show),
+    form_page("/runtime/feedback", feedback),
+    form_page("/runtime/consolidate", consolidate),
+)
