@@ -22,7 +22,7 @@ from jiyi.model.feedback import (
 from jiyi.model.limits import Limits
 from jiyi.model.strength_decay import FadingRules, Usage, fade
 from jiyi.runtime.checks import feedback_order, new_memory
-from jiyi.runtime.text_rules import Said, chained_shares, fair_shares, said, says_all_of
+from jiyi.runtime.text_rules import ContentWords, chained_shares, fair_shares, said, says_all_of
 from jiyi.text import Analyzer, tag_form
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -217,7 +217,7 @@ def test_a_number_a_negation_or_another_order_is_another_memory(longer: str, sho
 @pytest.mark.parametrize("text", ["tea", "小明爱吃火锅", "！？", "🍲 🍲", "not", "a b c", "C++ (v2)"])
 def test_what_is_said_can_be_written_in_a_line_and_read_again(text: str) -> None:
     what = said(text, ANALYZER)
-    assert Said.from_text(what.text()) == what
+    assert ContentWords.from_text(what.text()) == what
     assert what.content or what.particles
     assert says_all_of(what, what)
 

@@ -18,7 +18,7 @@ from jiyi.agent.follow_ups import follow_ups
 from jiyi.agent.outdated_passages import outdated_passages
 from jiyi.agent.passages import passage_line, shown_memory
 from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
-from jiyi.agent.said import MAX_WHOLE, Said
+from jiyi.agent.prompt_texts import MAX_WHOLE, PromptTexts
 from jiyi.chat.window import ChatWindow
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
@@ -136,7 +136,7 @@ async def gather_blocks(
     blocks.conflicts = await deps.run(open_conflicts, deps.stores, visible_scopes(deps.scope))
     await _add_notes(deps, shares, blocks)
     # "Am I allergic to penicillin?" has the words of the fact that it asks for.
-    said = Said(window.message_ids)
+    said = PromptTexts(window.message_ids)
     said.add(blocks.notes)
     for message in window:
         if message.text != question:
@@ -178,7 +178,7 @@ async def _add_notes(deps: AgentDeps, shares: Shares, blocks: Blocks) -> None:
     )
 
 
-async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> bool:
+async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: PromptTexts) -> bool:
     """The block of long-term memories; whether the question is small talk for which nothing is searched."""
     found = await deps.longterm.retrieve_relevant_memories(deps.scope, query, time_zone=deps.zone)
     if found.routed_by == FALLBACK:
@@ -209,7 +209,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     return False
 
 
-async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language, said: Said) -> None:
+async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language, said: PromptTexts) -> None:
     """The block of what an answer has to respect whatever is asked; being shown in it is no use of a memory."""
     facts = await deps.run(deps.stores.store.profile_facts, deps.scope, deps.stores.now(), limit=MAX_FACTS)
     blocks.profile, shown = await deps.run(
@@ -230,7 +230,7 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
         blocks.details["profile"] = f"{len(shown)} of {len(facts)} facts"
 
 
-async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
+async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: PromptTexts) -> None:
     found = await deps.recall(
         query,
         _LOOKED_AT,
@@ -278,7 +278,9 @@ def _whole_messages(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     return list(order.values())
 
 
-async def _add_follow_ups(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language, said: Said) -> None:
+async def _add_follow_ups(
+    deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language, said: PromptTexts
+) -> None:
     """What the user said right after what is shown, where it may have changed it."""
     for message in await deps.run(follow_ups, deps, list(blocks.relevant)):
         if not said.already(message) and _add_passage(deps, shares, blocks, message, language):
@@ -312,7 +314,7 @@ def _add_passage(deps: AgentDeps, shares: Shares, blocks: Blocks, hit: MemoryEnt
     return True
 
 
-def _tells_more(deps: AgentDeps, reflection: MemoryEntry, said: Said) -> bool:
+def _tells_more(deps: AgentDeps, reflection: MemoryEntry, said: PromptTexts) -> bool:
     """Whether a reflection says something that is not shown, and nothing that no longer holds."""
     ids = reflection.source.references
     facts = deps.stores.store.by_ids(reflection.scope, ids)

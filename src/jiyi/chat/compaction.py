@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from jiyi.chat.summarizers import Earlier, Proposal, Summarizer
+from jiyi.chat.summarizers import EarlierSummaries, Proposal, Summarizer
 from jiyi.chat.window import Budget, Count, choose_leaving, first_portion, oldest_groups
 from jiyi.errors import ContextOverflowError, ModelReplyError, ModelUnavailableError
 from jiyi.model.chat import Attempt, Candidate, Snapshot, Span, StoredMessage, Summary
@@ -308,7 +308,7 @@ class Compactor:
     def _summary_text(self, plan: _Plan) -> str:
         snapshot, budget = plan.snapshot, self._budget
         epoch = snapshot.epoch.epoch
-        earlier = Earlier(snapshot.summary, lambda: self._store.summaries(*self._session, epoch))
+        earlier = EarlierSummaries(snapshot.summary, lambda: self._store.summaries(*self._session, epoch))
         text = _call_summarizer(
             lambda: self._summarizer.summarize(earlier, plan.leaving, max_tokens=budget.target_summary)
         )

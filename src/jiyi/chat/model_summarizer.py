@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jiyi.chat.summarizers import Earlier, Proposal, keepable_messages, transcript_text
+from jiyi.chat.summarizers import EarlierSummaries, Proposal, keepable_messages, transcript_text
 from jiyi.errors import ModelReplyError
 from jiyi.model.chat import StoredMessage
 from jiyi.model.message import Message
@@ -43,7 +43,7 @@ class ModelSummarizer:
         """The name of the model."""
         return self._model.name
 
-    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+    def summarize(self, earlier: EarlierSummaries, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
         """The model's summary."""
         return self.summary_of(earlier.text, [one.message for one in messages], max_tokens)
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from jiyi.chat.rule_summarizer import RuleSummarizer
 from jiyi.chat.service import ChatDeps
 from jiyi.chat.session_window import TokenCounts
-from jiyi.chat.summarizers import Earlier, Summarizer
+from jiyi.chat.summarizers import EarlierSummaries, Summarizer
 from jiyi.chat.window import Budget
 from jiyi.errors import InvalidInputError
 from jiyi.model.chat import StoredMessage
@@ -66,6 +66,6 @@ class CallerSummarizer(RuleSummarizer):
         """What the caller calls it."""
         return str(getattr(self._summarizer, "name", "caller"))
 
-    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+    def summarize(self, earlier: EarlierSummaries, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
         """The caller's summary."""
         return self._summarizer(earlier.text, [stored.message for stored in messages], max_tokens)

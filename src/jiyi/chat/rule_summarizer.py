@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jiyi.chat.summarizers import Earlier, Proposal, keepable_messages, spoken_text, transcript_text
+from jiyi.chat.summarizers import EarlierSummaries, Proposal, keepable_messages, spoken_text, transcript_text
 from jiyi.model.chat import RULES, StoredMessage, Summary
 from jiyi.model.message import Message
 from jiyi.ports import TokenCounter
@@ -25,7 +25,7 @@ class RuleSummarizer:
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
 
-    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+    def summarize(self, earlier: EarlierSummaries, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
         """Sentences of the messages and of the previous summary, in their order, from all of the conversation."""
         texts = [(text, float(one.position)) for one in messages if (text := _with_names(one.message))]
         if not texts:

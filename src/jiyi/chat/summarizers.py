@@ -27,7 +27,7 @@ class Proposal:
     importance: float | None = None
 
 
-class Earlier:
+class EarlierSummaries:
     """The summaries so far."""
 
     def __init__(self, last: Summary | None = None, read_all: Callable[[], Sequence[Summary]] = lambda: ()) -> None:
@@ -52,7 +52,7 @@ class Summarizer(Protocol):
         """What is recorded as `made_by`: `rules`, or the name of a model."""
         ...
 
-    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+    def summarize(self, earlier: EarlierSummaries, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
         """A summary of the messages and of the last earlier summary together."""
         ...
 

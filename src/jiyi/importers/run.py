@@ -95,7 +95,7 @@ async def import_from(
     report = ImportReport(format, os.fspath(path), dry_run)
     stream = read(format, Source(path), mapping or {})
     read_so_far = 0
-    with _Seen() as seen:
+    with _DryRunCounts() as seen:
         work = _Import(memory, scope, report, seen, extract, restore_forgotten)
         error: ImportFormatError | None = None
         while error is None:
@@ -134,7 +134,7 @@ def _size(found: Imported) -> int:
     return 0
 
 
-class _Seen:
+class _DryRunCounts:
     """What a dry run has counted already: a file may have the same memory twice, far apart.
 
     It is a temporary database, because the memory of the process must not grow with the file.
@@ -168,7 +168,7 @@ class _Import:
     memory: AgentMemory
     scope: str | None
     report: ImportReport
-    seen: _Seen
+    seen: _DryRunCounts
     extract: bool
     restore_forgotten: bool
 
@@ -247,10 +247,10 @@ class _Import:
                 self.report.left_out[_FORGOTTEN] += sum(len(part.messages) for part in found[scope, name])
         return kept
 
-    async def _session(self, scope: str, parts: Sequence[ImportedConversation]) -> list[_Taken]:
+    async def _session(self, scope: str, parts: Sequence[ImportedConversation]) -> list[_ImportedConversation]:
         return [await self._conversation(scope, found) for found in parts]
 
-    async def _conversation(self, scope: str, found: ImportedConversation) -> _Taken:
+    async def _conversation(self, scope: str, found: ImportedConversation) -> _ImportedConversation:
         chat = self.memory.chat(found.session_id, scope=scope)
         there: set[str] = set()
         for epoch in await chat.epochs():
@@ -267,7 +267,7 @@ class _Import:
             new.append({**said, IMPORTED_FROM: self.report.format})
         if new and found.title and len(new) == len(found.messages):
             new[0] = {**new[0], "conversation_title": found.title}
-        taken = _Taken(scope, found, new)
+        taken = _ImportedConversation(scope, found, new)
         if new and not self.report.dry_run:
             if self.extract:
                 # In one transaction: an import that is run again leaves alone what is here already.
@@ -277,7 +277,7 @@ class _Import:
                 await chat.put_many(new)
         return taken
 
-    def _count(self, taken: _Taken) -> None:
+    def _count(self, taken: _ImportedConversation) -> None:
         report, found, new = self.report, taken.found, taken.new
         report.unchanged += len(found.messages) - len(new)
         if not new:
@@ -291,7 +291,7 @@ class _Import:
 
 
 @dataclass(slots=True)
-class _Taken:
+class _ImportedConversation:
     """A conversation, and those of its messages that were added."""
 
     scope: str

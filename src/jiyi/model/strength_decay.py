@@ -57,7 +57,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Faded:
+class DecayedStrength:
     """What fading makes of a memory."""
 
     strength: int
@@ -66,7 +66,7 @@ class Faded:
     """The version it was reckoned from; a memory that was changed since, such as strengthened, is left alone."""
 
 
-def fade(entry: MemoryEntry, usage: Usage, now: datetime, rules: FadingRules) -> Faded | None:
+def fade(entry: MemoryEntry, usage: Usage, now: datetime, rules: FadingRules) -> DecayedStrength | None:
     """What is left of the memory now; `None` when nothing changes.
 
     Only whole periods count, and the moment up to which they were counted is kept: how often this is asked does not
@@ -80,4 +80,4 @@ def fade(entry: MemoryEntry, usage: Usage, now: datetime, rules: FadingRules) ->
     if periods < 1:
         return None
     lost = min(periods, max(entry.strength, 1))
-    return Faded(max(0, entry.strength - lost), since + periods * period, entry.version)
+    return DecayedStrength(max(0, entry.strength - lost), since + periods * period, entry.version)

@@ -59,7 +59,7 @@ class CandidateReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spoken:
+class _AttributedCandidate:
     """A candidate, who said it, and when."""
 
     candidate: Candidate
@@ -136,16 +136,18 @@ def _write_all(
         report.written.append(written)
 
 
-def _spoken(service: NotesService, scope: str, candidates: Sequence[Candidate], kind: str) -> list[_Spoken]:
+def _spoken(
+    service: NotesService, scope: str, candidates: Sequence[Candidate], kind: str
+) -> list[_AttributedCandidate]:
     """The candidates with when they were said, and in a group by whom, as far as their messages are known."""
     ids = [one for each in candidates for one in (each.first_message_id, each.last_message_id)]
     messages = service.deps.records.fetch(list(dict.fromkeys(ids)), Filters((scope,))) if ids else {}
-    found: list[_Spoken] = []
+    found: list[_AttributedCandidate] = []
     for each in candidates:
         ends = [messages.get(one) for one in (each.first_message_id, each.last_message_id)]
         names = {None if end is None else end.name for end in ends}
         name = names.pop() if kind == "group" and len(names) == 1 else None
-        found.append(_Spoken(each, name, each.created_at if ends[-1] is None else ends[-1].event_time))
+        found.append(_AttributedCandidate(each, name, each.created_at if ends[-1] is None else ends[-1].event_time))
     return found
 
 
@@ -182,7 +184,7 @@ def entry_id_of(candidate: Candidate, at: datetime) -> str:
     return new_entry_id(at, candidate.id)
 
 
-def _find_entry(service: NotesService, spoken: _Spoken, kind: str) -> AppendedNote | None:
+def _find_entry(service: NotesService, spoken: _AttributedCandidate, kind: str) -> AppendedNote | None:
     """Its entry, if it was written and the process ended before the candidate was marked.
 
     A changed time zone may shift the day.

@@ -51,7 +51,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _NamedEntry:
     """An entry or a block that was named."""
 
     path: str
@@ -95,7 +95,7 @@ def promote(
     )
 
 
-def _first_names(names: Sequence[str], found: dict[str, _Found]) -> list[str]:
+def _first_names(names: Sequence[str], found: dict[str, _NamedEntry]) -> list[str]:
     """One name for each thing that was named: an entry has an id, and every line of it is a place."""
     first: dict[tuple[str, int], str] = {}
     for name in names:
@@ -108,7 +108,7 @@ def _is_new(placed: PlacedEntry, known: set[str], before: MemoryFile) -> bool:
     return (placed.by_hand or placed.entry.id not in known) and placed.entry.text not in before
 
 
-def _record_origins(ledger: CurationLedger, before: MemoryFile, section: str, added: Sequence[_Found]) -> None:
+def _record_origins(ledger: CurationLedger, before: MemoryFile, section: str, added: Sequence[_NamedEntry]) -> None:
     at = clock.to_text(clock.utc_now())
     for title in new_sections(before.text, [section]):
         ledger.record(title, ItemOrigin("promotion", at))
@@ -118,9 +118,9 @@ def _record_origins(ledger: CurationLedger, before: MemoryFile, section: str, ad
         ledger.record(entry.text, ItemOrigin("promotion", at, entry.by, entry.source, entry_id, each.path))
 
 
-def _find(service: NotesService, names: Sequence[str]) -> dict[str, _Found]:
+def _find(service: NotesService, names: Sequence[str]) -> dict[str, _NamedEntry]:
     """What was named; all of it or an error."""
-    found: dict[str, _Found] = {}
+    found: dict[str, _NamedEntry] = {}
     ids = []
     for name in names:
         match = _PLACE.match(name)
@@ -133,7 +133,7 @@ def _find(service: NotesService, names: Sequence[str]) -> dict[str, _Found]:
             continue
         for placed in _items(service, path):
             if placed.entry.id in ids and not placed.by_hand:
-                found.setdefault(placed.entry.id, _Found(path, placed))
+                found.setdefault(placed.entry.id, _NamedEntry(path, placed))
     promoted = service.ledger().promoted | read_memory_file(service).promoted
     missing = [name for name in names if name not in found and name not in promoted]
     if missing:
@@ -143,7 +143,7 @@ def _find(service: NotesService, names: Sequence[str]) -> dict[str, _Found]:
     return found
 
 
-def _find_line(service: NotesService, path: str, line: int) -> _Found:
+def _find_line(service: NotesService, path: str, line: int) -> _NamedEntry:
     """The entry, list item, paragraph or heading at a line of a note."""
     checked = check_path(path)
     if not is_note(checked) or is_memory_file(checked):
@@ -153,7 +153,7 @@ def _find_line(service: NotesService, path: str, line: int) -> _Found:
         raise InvalidInputError(f"there is no note {checked!r} here")
     for placed in items_of(checked, text):
         if placed.start_line <= line <= placed.end_line:
-            return _Found(checked, placed)
+            return _NamedEntry(checked, placed)
     raise InvalidInputError(f"there is nothing to promote at line {line} of {checked}")
 
 
@@ -165,7 +165,7 @@ def _items(service: NotesService, path: str) -> list[PlacedEntry]:
         return []
 
 
-def _remove(service: NotesService, found: dict[str, _Found], after: MemoryFile) -> tuple[str, ...]:
+def _remove(service: NotesService, found: dict[str, _NamedEntry], after: MemoryFile) -> tuple[str, ...]:
     """Take entries that MEMORY.md has now out of their daily notes."""
     moved: list[str] = []
     safe = {name: each for name, each in found.items() if each.placed.entry.text in after}

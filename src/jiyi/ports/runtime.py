@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.feedback import FeedbackOrder, FeedbackOutcome, MergeGroup
-    from jiyi.model.strength_decay import Faded, Kept
+    from jiyi.model.strength_decay import DecayedStrength, Kept
 
 
 class Sorter(Protocol):
@@ -99,7 +99,7 @@ class RuntimeStore(Protocol):
         """Merge groups of this scope's own active memories in one transaction; returns those that were merged."""
         ...
 
-    def fade(self, faded: Mapping[str, Faded], *, actor: str, now: datetime) -> None:
+    def fade(self, faded: Mapping[str, DecayedStrength], *, actor: str, now: datetime) -> None:
         """Write down what fading made of these memories, in one transaction."""
         ...
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 
-class Marked(NamedTuple):
+class CorrectedHits(NamedTuple):
     """Hits with what was corrected of them."""
 
     hits: list[MemoryEntry]
@@ -23,18 +23,18 @@ class Marked(NamedTuple):
     has."""
 
 
-def mark_corrected(hits: Sequence[MemoryEntry], store: RecordStore, analyzer: Analyzer) -> Marked:
+def mark_corrected(hits: Sequence[MemoryEntry], store: RecordStore, analyzer: Analyzer) -> CorrectedHits:
     """The hits, with `corrected_by` on each message whose facts were corrected.
 
     One look at the records for all of them, and none where no hit is a message.
     """
     said = [hit for hit in hits if hit.memory_type == MESSAGE_TYPE and hit.conversation_id is not None]
     if not said:
-        return Marked(list(hits))
+        return CorrectedHits(list(hits))
     conversations = list(dict.fromkeys(hit.conversation_id for hit in said if hit.conversation_id is not None))
     corrections = store.corrections(list(dict.fromkeys(hit.scope for hit in said)), conversations)
     if not corrections:
-        return Marked(list(hits))
+        return CorrectedHits(list(hits))
     found = {hit.id: _of_message(hit, corrections, analyzer) for hit in said}
     marked = [
         replace(hit, corrected_by=tuple({new.id: new for _, new in pairs}.values()))
@@ -43,7 +43,7 @@ def mark_corrected(hits: Sequence[MemoryEntry], store: RecordStore, analyzer: An
         for hit in hits
     ]
     instead = {(hit.id, new.id) for hit in said for old, new in found[hit.id] if _was_meant(hit, old, analyzer)}
-    return Marked(marked, frozenset(instead))
+    return CorrectedHits(marked, frozenset(instead))
 
 
 def current_first(

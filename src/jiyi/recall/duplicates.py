@@ -34,7 +34,7 @@ _MIN_TERMS: Final = 2
 
 
 @dataclass(slots=True)
-class Folding:
+class DuplicateFilter:
     """Decides for hits, best first, which of them say what a better one says."""
 
     matched: Callable[[int], Sequence[str]]
@@ -51,7 +51,7 @@ class Folding:
         """The id of the better hit that says the same; `None` when there is none, and the entry is kept."""
         for other, other_place in self._kept if self._may_be_same(entry) else ():
             same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
-            # Folding never hides a word of the question.
+            # The filter never hides a word of the question.
             if same and set(self.matched(place)) <= set(self.matched(other_place)):
                 return other.id
         self._kept.append((entry, place))

@@ -12,7 +12,7 @@ from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.recall.duplicates import Folding
+from jiyi.recall.duplicates import DuplicateFilter
 from jiyi.recall.search import vector_limit
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
 from jiyi.text import highlight
@@ -36,7 +36,7 @@ _NOT_TOLD: Final = 0.2
 """Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
 
 
-class _Weighed(NamedTuple):
+class _ScoredEntry(NamedTuple):
     """An entry on its way to being a hit."""
 
     entry: MemoryEntry
@@ -126,7 +126,7 @@ def _is_gibberish(search: Search, found: Gathered) -> bool:
     return share_unknown(question.words) >= NO_WORDS
 
 
-def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStore) -> list[_Weighed]:
+def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStore) -> list[_ScoredEntry]:
     """The most relevant candidates that the records admit, each thing once."""
     import numpy as np
 
@@ -155,16 +155,16 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     most = max(request.limit, request.candidates if request.weights is not None else 0)
     folding = None
     if not request.duplicates and found.terms:
-        folding = Folding(lambda place: _matched(found.candidates, place, search.question), found.terms)
+        folding = DuplicateFilter(lambda place: _matched(found.candidates, place, search.question), found.terms)
     answers = _Answers(search, found)
-    weighed: list[_Weighed] = []
+    weighed: list[_ScoredEntry] = []
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
     size = most + _lookahead(found, places, most, folding)
     for chunk in _chunks(places, size, lambda place: ranks[place][:2]):
         entries = store.fetch([found.ids[place] for place in chunk], request.filters)
         known = [
-            _Weighed(entries[found.ids[place]], place, relevances[place], totals[place], weighing[place])
+            _ScoredEntry(entries[found.ids[place]], place, relevances[place], totals[place], weighing[place])
             for place in chunk
             if found.ids[place] in entries
         ]
@@ -196,10 +196,10 @@ class _Answers:
         """Whether the similarity itself is the answer."""
         self._asked = is_question(query) and not self._compares
         self._about_texts = self._asked and asks_about_texts(query)
-        self._texts: list[_Weighed] = []
+        self._texts: list[_ScoredEntry] = []
         """Those that were given to be worked on."""
 
-    def admit(self, each: _Weighed) -> bool:
+    def admit(self, each: _ScoredEntry) -> bool:
         """Whether it may be an answer."""
         if self._compares or not (self._out_of_time(each.entry) or _only_assents(each.entry)):
             return True
@@ -210,7 +210,7 @@ class _Answers:
         """Whether it was asked what happened at a time, and this is a reflection: its time is when it was made."""
         return bool(self._search.question.dates) and entry.memory_type == REFLECTION_TYPE
 
-    def add(self, each: _Weighed, weighed: list[_Weighed]) -> None:
+    def add(self, each: _ScoredEntry, weighed: list[_ScoredEntry]) -> None:
         """Add it to the answers, or to the texts."""
         if not self._asked or self._about_texts or not _is_text_to_work_on(each.entry):
             weighed.append(each)
@@ -219,7 +219,7 @@ class _Answers:
         if less >= self._search.request.min_relevance:
             self._texts.append(each._replace(relevance=less, weight=each.weight * _NOT_TOLD))
 
-    def with_texts(self, weighed: list[_Weighed]) -> list[_Weighed]:
+    def with_texts(self, weighed: list[_ScoredEntry]) -> list[_ScoredEntry]:
         """The answers, and texts that were given to be worked on where their lower relevance puts them."""
         for text in self._texts:
             behind = (place for place, each in enumerate(weighed) if each.relevance < text.relevance)
@@ -243,7 +243,7 @@ def _only_assents(entry: MemoryEntry) -> bool:
     return says_nothing(entry.content)
 
 
-def _lookahead(found: Gathered, places: Sequence[int], most: int, folding: Folding | None) -> int:
+def _lookahead(found: Gathered, places: Sequence[int], most: int, folding: DuplicateFilter | None) -> int:
     """How many more to read than are returned: some are folded into others, and those behind the last are named too.
 
     Equal texts are ranked side by side; a fact and the message it was made of may be far apart.
@@ -280,13 +280,13 @@ def _chunks(places: Sequence[int], size: int, tie: Callable[[int], object]) -> I
         start = end
 
 
-def _order(each: _Weighed) -> tuple[float, int, str, str, str, int]:
+def _order(each: _ScoredEntry) -> tuple[float, int, str, str, str, int]:
     entry = each.entry
     place = (entry.conversation_id or "", -1 if entry.position is None else entry.position)
     return (-each.score, -clock.microseconds(entry.event_time), entry.key or "", entry.content, *place)
 
 
-def _final(each: _Weighed, weights: FinalWeights, now: datetime) -> _Weighed:
+def _final(each: _ScoredEntry, weights: FinalWeights, now: datetime) -> _ScoredEntry:
     """S_final = α·relevance + β·decay + γ·importance."""
     entry = each.entry
     decay = time_decay(entry.last_accessed_at, now, weights.decay_rate)

@@ -194,9 +194,9 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         parts["attribute"] = np.where(candidates.alone, weights.alone_attribute, weights.attribute) * candidates.states
         own_score = own_score + parts["attribute"]
     total = own_score
-    company = _company(candidates, own_score, weights) if keyword else None
-    if company is not None:
-        parts["company"] = weights.company * company * fits
+    same_period = _same_period(candidates, own_score, weights) if keyword else None
+    if same_period is not None:
+        parts["company"] = weights.company * same_period * fits
         total = own_score + parts["company"]
     similarity = None if candidates.cosine is None else candidates.cosine[candidates.scored]
     above_mean = None
@@ -430,7 +430,7 @@ def _standing_out(candidates: Candidates, smoothed: Floats, least: float) -> Flo
     return np.clip(above / max(_best_answer(above, candidates), least), -1.0, 1.0)
 
 
-def _company(candidates: Candidates, own_score: Floats, weights: ScoringWeights) -> Floats | None:
+def _same_period(candidates: Candidates, own_score: Floats, weights: ScoringWeights) -> Floats | None:
     """Several good candidates of a few days: that is when it was. The share of all that is good around each one's day.
 
     What is told of one event is spread over the days around it, so that other days count less and less by distance.

@@ -12,7 +12,7 @@ from jiyi.model.entry import EntryVersion
 from jiyi.model.limits import check_version, check_whole
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime import checks
-from jiyi.runtime.service import Answered, RuntimeService
+from jiyi.runtime.service import PendingRecall, RuntimeService
 from jiyi.runtime.values import (
     BaseMemory,
     ConsolidationReport,
@@ -233,7 +233,7 @@ class Runtime:
         question = self._service.question(query, limit, memory_scope, None)
         return self._noted(await self._run(self._service.chained_recall, question))
 
-    def _noted(self, answer: Answered) -> RecalledMemories:
+    def _noted(self, answer: PendingRecall) -> RecalledMemories:
         """The answer; that it was given is written behind it."""
         if answer.stale:
             self._later(self._service.note_recalled, answer.scope, answer.stale)

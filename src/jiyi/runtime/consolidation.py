@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.model.feedback import MergeGroup
 from jiyi.model.strength_decay import FadingRules, Kept, fade
-from jiyi.runtime.text_rules import ALIKE, SAME, Said, said, says_all_of, sort_keys
+from jiyi.runtime.text_rules import ALIKE, SAME, ContentWords, said, says_all_of, sort_keys
 from jiyi.runtime.values import ConsolidationReport
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _same(piece: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
 
 def _alike(piece: Sequence[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
     """Groups around the memory that says the most; everything in a group is said by that one."""
-    left = [(Said.from_text(line), memory_id) for line, memory_id in piece]
+    left = [(ContentWords.from_text(line), memory_id) for line, memory_id in piece]
     # In the order of what they say, whatever the order of storing: the longest first.
     left.sort(key=lambda pair: (-len(pair[0].content), pair[0].text(), pair[1]))
     while left:

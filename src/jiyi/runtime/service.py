@@ -39,7 +39,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedMemories:
     """Memories in order, out of how many candidates."""
 
     hits: Sequence[MemoryEntry]
@@ -47,7 +47,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class PendingRecall:
     """An answer, and what is to be noted when it was given."""
 
     memories: RecalledMemories
@@ -68,11 +68,11 @@ class RuntimeService(ABC):
     # --- how memories are found -----------------------------------------------------------------------------------
 
     @abstractmethod
-    def find(self, query: str, filters: Filters, limit: int) -> Found:
+    def find(self, query: str, filters: Filters, limit: int) -> RankedMemories:
         """The best ones for the query."""
 
     @abstractmethod
-    def find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
+    def find_each_type(self, query: str, filters: Filters, limit: int) -> RankedMemories:
         """The best ones of every memory type, up to `limit` each, in one order."""
 
     @abstractmethod
@@ -110,16 +110,16 @@ class RuntimeService(ABC):
         self.warn_unfindable(entries)
         self.deps.store.add(entries, actor=self.deps.actor)
 
-    def recall(self, question: Question) -> Answered:
+    def recall(self, question: Question) -> PendingRecall:
         """The best answers."""
         found = self._timed("recall", self.find, question.text, question.filters, question.limit)
         return self._as_recalled(question, found, {})
 
-    def comprehensive_recall(self, question: Question) -> Answered:
+    def comprehensive_recall(self, question: Question) -> PendingRecall:
         """The best answers with a fair share for every memory type."""
         return self._as_recalled(question, self._timed("comprehensive_recall", self._find_fairly, question), {})
 
-    def chained_recall(self, question: Question) -> Answered:
+    def chained_recall(self, question: Question) -> PendingRecall:
         """The best answers, then those one step further on."""
         links: dict[str, MemoryLink] = {}
         found = self._timed("chained_recall", self._find_chained, question, links)
@@ -129,7 +129,7 @@ class RuntimeService(ABC):
         """What every answer of this runtime lacks, in words; nothing as a rule."""
         return ()
 
-    def _as_recalled(self, question: Question, found: Found, links: Mapping[str, MemoryLink]) -> Answered:
+    def _as_recalled(self, question: Question, found: RankedMemories, links: Mapping[str, MemoryLink]) -> PendingRecall:
         notes = dict.fromkeys(
             (
                 *self.shortcomings(),
@@ -147,7 +147,7 @@ class RuntimeService(ABC):
         memories = RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=tuple(notes))
         now, own = clock.utc_now(), question.filters.scopes[0]
         stale = [hit.id for hit in found.hits if hit.scope == own and now - hit.last_accessed_at > _NOTED_EVERY]
-        return Answered(memories, own, stale)
+        return PendingRecall(memories, own, stale)
 
     def note_recalled(self, scope: str, ids: Sequence[str]) -> None:
         """Note when these were recalled: what is recalled again and again does not fade."""
@@ -157,20 +157,20 @@ class RuntimeService(ABC):
             # The answer is there; that it was given only delays fading.
             log.warning("runtime=%s recalled memories could not be touched: %s", self.name, type(error).__name__)
 
-    def _find_fairly(self, question: Question) -> Found:
+    def _find_fairly(self, question: Question) -> RankedMemories:
         found = self.find_each_type(question.text, question.filters, question.limit)
-        return Found(fair_shares(found.hits, lambda hit: hit.memory_type, question.limit), found.candidates)
+        return RankedMemories(fair_shares(found.hits, lambda hit: hit.memory_type, question.limit), found.candidates)
 
-    def _find_chained(self, question: Question, links: dict[str, MemoryLink]) -> Found:
+    def _find_chained(self, question: Question, links: dict[str, MemoryLink]) -> RankedMemories:
         direct = self.find(question.text, question.filters, question.limit)
         further = self.find_linked(direct.hits[:MAX_FOLLOWED], question.filters, question.limit + len(direct.hits))
         known = {hit.id for hit in direct.hits}
         linked = [(entry, link) for entry, link in further if entry.id not in known]
         first, second = chained_shares([(hit, None) for hit in direct.hits], linked, question.limit)
         links.update({entry.id: link for entry, link in second if link is not None})
-        return Found([entry for entry, _ in (*first, *second)], direct.candidates + len(linked))
+        return RankedMemories([entry for entry, _ in (*first, *second)], direct.candidates + len(linked))
 
-    def _timed(self, request: str, find: Callable[..., Found], *args: Any) -> Found:
+    def _timed(self, request: str, find: Callable[..., RankedMemories], *args: Any) -> RankedMemories:
         begin = time.perf_counter()
         found = find(*args)
         log.info(

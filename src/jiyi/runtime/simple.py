@@ -10,7 +10,7 @@ from jiyi.model.filters import Filters
 from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.runtime.api import Runtime
 from jiyi.runtime.dependencies import RuntimeDeps
-from jiyi.runtime.service import Found, RuntimeService, log
+from jiyi.runtime.service import RankedMemories, RuntimeService, log
 from jiyi.runtime.values import MemoryLink
 from jiyi.text import tag_form
 
@@ -45,17 +45,17 @@ class SimpleRuntimeService(RuntimeService):
             if not entry.tags:
                 log.warning("runtime=%s memory %s has no tags: no recall of this runtime finds it", self.name, entry.id)
 
-    def find(self, query: str, filters: Filters, limit: int) -> Found:
+    def find(self, query: str, filters: Filters, limit: int) -> RankedMemories:
         """The best ones for the query."""
         found = recall_by_tags(self.deps.records, self._mirror, query, filters, limit, day_shift=self.deps.day_shift())
-        return Found(found.hits, found.candidates)
+        return RankedMemories(found.hits, found.candidates)
 
-    def find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
+    def find_each_type(self, query: str, filters: Filters, limit: int) -> RankedMemories:
         """The best ones of every memory type."""
         found = recall_by_tags(
             self.deps.records, self._mirror, query, filters, limit, each_type=True, day_shift=self.deps.day_shift()
         )
-        return Found(found.hits, found.candidates)
+        return RankedMemories(found.hits, found.candidates)
 
     def find_linked(
         self, first: Sequence[MemoryEntry], filters: Filters, limit: int

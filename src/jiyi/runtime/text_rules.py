@@ -54,7 +54,7 @@ def chained_shares(direct: Sequence[T], linked: Sequence[T], limit: int) -> tupl
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ContentWords:
     """What a memory says, word by word, without what does not matter."""
 
     content: tuple[str, ...]
@@ -66,23 +66,23 @@ class Said:
         return f"{' '.join(self.content)}\t{' '.join(self.particles)}"
 
     @classmethod
-    def from_text(cls, line: str) -> Said:
+    def from_text(cls, line: str) -> ContentWords:
         """The inverse of `text`."""
         content, _, particles = line.partition("\t")
         return cls(tuple(content.split()), tuple(particles.split()))
 
 
-def said(text: str, analyzer: Analyzer) -> Said:
+def said(text: str, analyzer: Analyzer) -> ContentWords:
     """The words of a text in their order."""
     analysis = analyzer.analyze(text)
     content = tuple(word for word in analysis.words[: analysis.length] if word not in _FILLERS)
     particles = tuple(word for word in analysis.words[analysis.length :] if word not in _FILLERS)
     if not content and not particles:
-        return Said(tuple(fold(text).split()), ())
-    return Said(content, particles)
+        return ContentWords(tuple(fold(text).split()), ())
+    return ContentWords(content, particles)
 
 
-def says_all_of(longer: Said, shorter: Said) -> bool:
+def says_all_of(longer: ContentWords, shorter: ContentWords) -> bool:
     """Whether one memory says everything the other does and hardly more, so that the other can go.
 
     Only additions are allowed: another name, number, order of words or a negation makes it another memory.
@@ -105,7 +105,7 @@ SAME, ALIKE = "=", "~"
 """How the names of groups begin: memories that say the same, and memories that could."""
 
 
-def sort_keys(entry: MemoryEntry, what: Said) -> Iterable[tuple[str, str]]:
+def sort_keys(entry: MemoryEntry, what: ContentWords) -> Iterable[tuple[str, str]]:
     """(group, text) by which near-duplicates come to stand beside each other.
 
     The same words are the same whatever the tags. Nearly the same words must also have the same tags: these name whom

@@ -12,7 +12,7 @@ from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request
 from jiyi.runtime.api import Runtime
 from jiyi.runtime.dependencies import RuntimeDeps
-from jiyi.runtime.service import Found, RuntimeService
+from jiyi.runtime.service import RankedMemories, RuntimeService
 from jiyi.runtime.values import MemoryLink
 
 _MAX_NEIGHBOURS = 10
@@ -48,14 +48,14 @@ class VectorRuntimeService(RuntimeService):
     def warn_unfindable(self, entries: Sequence[MemoryEntry]) -> None:
         """Whatever has a text can be found."""
 
-    def find(self, query: str, filters: Filters, limit: int) -> Found:
+    def find(self, query: str, filters: Filters, limit: int) -> RankedMemories:
         """The best ones for the query."""
         # Two memories that say the same are two memories: consolidation merges them, recall does not hide one.
         request = Request(query=query, filters=filters, limit=limit, duplicates=True)
         found = self._engine.answer_counted(request)
-        return Found(found.hits, found.candidates)
+        return RankedMemories(found.hits, found.candidates)
 
-    def find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
+    def find_each_type(self, query: str, filters: Filters, limit: int) -> RankedMemories:
         """Every type is asked by itself: the types the runtime has used, and those of the best answers of all."""
         best = self.find(query, filters, limit)
         candidates = best.candidates
@@ -71,7 +71,7 @@ class VectorRuntimeService(RuntimeService):
             # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.
             more.sort(key=lambda placed: (placed[0], -_score(placed[1])))
             found.update({hit.id: hit for _, hit in more if hit.id not in found})
-        return Found(list(found.values()), candidates)
+        return RankedMemories(list(found.values()), candidates)
 
     def find_linked(
         self, first: Sequence[MemoryEntry], filters: Filters, limit: int

@@ -34,7 +34,7 @@ _BACKLOG: Final = 2_048
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class MemoryOptions:
     """How each worker opens the memory."""
 
     data: str | None
@@ -56,7 +56,7 @@ class _Worker:
 class Workers:
     """The worker processes of one server."""
 
-    def __init__(self, opened: Opened, plan: Serving, on_listening: Callable[[str], None]) -> None:
+    def __init__(self, opened: MemoryOptions, plan: Serving, on_listening: Callable[[str], None]) -> None:
         self._opened = opened
         self._plan = plan
         self._on_listening = on_listening
@@ -147,7 +147,7 @@ def _bound(plan: Serving) -> socket.socket:
     return listening
 
 
-def _work(opened: Opened, plan: Serving, listening: socket.socket, started: Connection) -> None:
+def _work(opened: MemoryOptions, plan: Serving, listening: socket.socket, started: Connection) -> None:
     """One worker, in its own process."""
     if plan.log_format == "json" or plan.log_requests:
         log_to(form=plan.log_format)

@@ -22,7 +22,7 @@ from jiyi.backends.milvus.scan import MilvusScan
 from jiyi.backends.milvus.schema import SCHEMA_VERSION, index_kind
 from jiyi.backends.milvus.scope_cache import ScopeCache
 from jiyi.backends.milvus.state import State, StateCollection
-from jiyi.backends.milvus.writer import RowWriter, Written, is_current
+from jiyi.backends.milvus.writer import RowWriter, WriteResult, is_current
 from jiyi.backends.shared.embedding import CHUNK_COLUMNS, PreparedVectors, embed_entries
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, block_similarities
 from jiyi.errors import IndexDamagedError, IndexingError
@@ -208,7 +208,7 @@ class MilvusVectors:
         self._update_cache(state, after, written, removed, known)
 
     def _update_cache(
-        self, before: State, after: State, written: Written, removed: Sequence[str], known: dict[str, Row]
+        self, before: State, after: State, written: WriteResult, removed: Sequence[str], known: dict[str, Row]
     ) -> None:
         changes: dict[str, list[tuple[str, int, int, Floats | None]]] = {}
         for entry_id in removed:

@@ -27,7 +27,7 @@ _FIRST_ROW_FIELDS = ["id", "entry_id", "scope", "chunks", "sequence", "fingerpri
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """What was written."""
 
     timestamp: int
@@ -53,7 +53,7 @@ class RowWriter:
         sequence: int,
         sources: Sequence[str],
         state: State,
-    ) -> Written:
+    ) -> WriteResult:
         """Write the rows of entries, and delete rows that a longer text or another scope has left.
 
         `known` are the current first rows in the first of the `sources`, from which existing vectors are taken.
@@ -71,7 +71,7 @@ class RowWriter:
         timestamp = self._connection.delete(collection, surplus)
         for part in self._requests(rows):
             timestamp = max(timestamp, self._connection.put(collection, part))
-        return Written(timestamp, blocks)
+        return WriteResult(timestamp, blocks)
 
     def delete(self, collection: str, ids: Sequence[str], known: dict[str, Row]) -> int:
         """Delete all rows of these entries; returns the timestamp."""

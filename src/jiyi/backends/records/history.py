@@ -80,7 +80,7 @@ _RETIRE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SaveResult:
     """What a save did."""
 
     written: list[dict[str, Any] | None]
@@ -101,7 +101,7 @@ def save(
     times: Sequence[datetime] | None = None,
     *,
     said_at: datetime | None = None,
-) -> Saved:
+) -> SaveResult:
     """Replace what differs and keep what is the same.
 
     A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked. Only
@@ -148,7 +148,7 @@ def save(
         for position, text in kept.items()
         if position not in written and not text and messages[position].text
     ]
-    return Saved(
+    return SaveResult(
         [_values_of_message(row, messages[row["position"] - first], kept[row["position"] - first]) for row in rows],
         [row[1] for row in replaced.values()],
         withdrawn=withdrawn if any(takes_back(messages[each].text) for each in written) else [],
@@ -211,7 +211,7 @@ def append(
     now: datetime,
     *,
     said_at: datetime | None = None,
-) -> Saved:
+) -> SaveResult:
     """Add messages after the last one of the session, in its current epoch.
 
     Each was said at `said_at`, at the time that it names itself, or now.
@@ -248,7 +248,7 @@ def append(
         for (message_id, message), text in zip(before, kept, strict=False)
         if withdraws and message.text and not text
     ]
-    return Saved([_values_of_message(row, message, text) for row, message, text in written], [], ids, withdrawn)
+    return SaveResult([_values_of_message(row, message, text) for row, message, text in written], [], ids, withdrawn)
 
 
 def _spoken(message: Message) -> Spoken:

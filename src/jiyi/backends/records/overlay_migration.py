@@ -8,7 +8,7 @@ from typing import Final
 
 from jiyi.backends.records.changelog import past_entry
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of, to_json
-from jiyi.backends.records.overlays import Noted, note
+from jiyi.backends.records.overlays import OverlayChange, note
 from jiyi.backends.records.schema import INACTIVE
 from jiyi.backends.records.sql import Connection
 from jiyi.backends.records.writes import update_and_log
@@ -43,7 +43,7 @@ def return_public_memories(connection: Connection) -> None:
             updated_at=max(now, entry.updated_at),
         )
         update_and_log(connection, _without_owner(entry), back, "restore", _ACTOR)
-        note(connection, owner, entry.id, Noted(superseded_by=entry.source.references[0]))
+        note(connection, owner, entry.id, OverlayChange(superseded_by=entry.source.references[0]))
     for sequence, before in connection.rows(_LINES):
         past = past_entry(before)
         if _foreign_owner(connection, past) is not None:

@@ -55,7 +55,7 @@ _SUMS: Final = "SELECT sum(useful), sum(missed) FROM memory_overlays WHERE scope
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class OverlayChange:
     """What is to be added to the row of a scope and a public memory."""
 
     strength: int = 0
@@ -107,7 +107,7 @@ def scopes_noted(database: Database, scope: str, ids: Sequence[str]) -> list[str
     return sorted({scope, *(PUBLIC for _ in of_ids)})
 
 
-def note(connection: Connection, scope: str, memory_id: str, noted: Noted) -> None:
+def note(connection: Connection, scope: str, memory_id: str, noted: OverlayChange) -> None:
     """Add to the overlay of a private scope on a public memory."""
     row = connection.row(_ONE, {"scope": scope, "memory_id": memory_id})
     if row is None:
@@ -191,4 +191,4 @@ def touch(connection: Connection, scope: str, ids: Sequence[str], at: datetime, 
     if scope == PUBLIC:
         return
     for memory_id in connection.column(_PUBLIC_IDS, {"ids": list(ids)}):
-        note(connection, scope, memory_id, Noted(access_count=int(used), last_accessed_at=at))
+        note(connection, scope, memory_id, OverlayChange(access_count=int(used), last_accessed_at=at))

@@ -13,7 +13,7 @@ from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
 from jiyi.backends.records.disk_sort import DiskSorter
 from jiyi.backends.records.entries import erase_made_of, forget, of_version, text_of_message
 from jiyi.backends.records.filters import in_scopes
-from jiyi.backends.records.overlays import Noted, move_fronts, note, scopes_noted, seen, show_again, usage_sums
+from jiyi.backends.records.overlays import OverlayChange, move_fronts, note, scopes_noted, seen, show_again, usage_sums
 from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import runtime_memories, runtime_requests
 from jiyi.backends.records.sql import Connection, Database, chunks, moment, skip_scan
@@ -32,7 +32,7 @@ from jiyi.model.feedback import (
     why_not_merged,
 )
 from jiyi.model.scope import visible_scopes
-from jiyi.model.strength_decay import Faded, Kept, Usage
+from jiyi.model.strength_decay import DecayedStrength, Kept, Usage
 from jiyi.text.normalize import tag_form
 
 _MAX_CHAIN: Final = 100
@@ -203,7 +203,7 @@ class SqlRuntimeStore:
                     done.append(group)
         return done
 
-    def fade(self, faded: Mapping[str, Faded], *, actor: str, now: datetime) -> None:
+    def fade(self, faded: Mapping[str, DecayedStrength], *, actor: str, now: datetime) -> None:
         """Write down what fading made of these memories."""
         with self._database.write(scopes_of(self._database, list(faded))) as connection:
             for entry in _fetch(connection, list(faded), None).values():
@@ -261,7 +261,7 @@ class _Feedback:
             self._connection.execute(_COUNT_MISSED, {"ids": chunk})
         for entry in missed:
             if entry.scope != order.scope:
-                note(self._connection, order.scope, entry.id, Noted(missed=1))
+                note(self._connection, order.scope, entry.id, OverlayChange(missed=1))
         _insert(self._connection, order.new, self._actor)
         merged: list[tuple[str, tuple[str, ...]]] = []
         refused: list[tuple[tuple[str, ...], str]] = []
@@ -300,7 +300,7 @@ class _Feedback:
 
     def _strengthen(self, entry: MemoryEntry) -> None:
         if entry.scope != self._order.scope:
-            noted = Noted(strength=1, useful=1, access_count=1, last_accessed_at=self._now)
+            noted = OverlayChange(strength=1, useful=1, access_count=1, last_accessed_at=self._now)
             note(self._connection, self._order.scope, entry.id, noted)
             return
         after = replace(
@@ -384,7 +384,7 @@ def _merge(
     connection.execute(runtime_memories.insert, _usage_values(one, usage))
     move_fronts(connection, scope, [entry.id for entry in own], one.id)
     for memory_id in public:
-        note(connection, scope, memory_id, Noted(superseded_by=one.id))
+        note(connection, scope, memory_id, OverlayChange(superseded_by=one.id))
     return one
 
 

@@ -70,7 +70,7 @@ class _Sample:
         return 0 <= sequence - self.sequence <= max(_MIN_GROWTH, self.total // 10)
 
 
-class _Kept(Generic[V]):
+class _RecentValues(Generic[V]):
     """The last values that were asked for."""
 
     def __init__(self, most: int) -> None:
@@ -96,9 +96,9 @@ class SampledMatches:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._matches: _Kept[Matches] = _Kept(64)
-        self._long: _Kept[Matches] = _Kept(8)
-        self._samples: _Kept[_Sample] = _Kept(32)
+        self._matches: _RecentValues[Matches] = _RecentValues(64)
+        self._long: _RecentValues[Matches] = _RecentValues(8)
+        self._samples: _RecentValues[_Sample] = _RecentValues(32)
 
     def matches(self, filters: Filters) -> Matches:
         """What meets the filters, as of now or later."""

@@ -21,7 +21,7 @@ from jiyi.model.identity import new_id
 from jiyi.ports import Draft
 
 if TYPE_CHECKING:
-    from jiyi.backends.records.history import Saved
+    from jiyi.backends.records.history import SaveResult
 
 _MIN_KEYS_ALONE = 20
 """From so many keys of one scope on, the scope is looked up by a statement of its own."""
@@ -134,7 +134,7 @@ def delete_rows(connection: Connection, ids: Sequence[str]) -> int:
     return sum(connection.execute(_DELETE_MANY, {"ids": chunk}).rowcount for chunk in chunks(ids))
 
 
-def remember_messages(connection: Connection, scope: str, saved: Saved, actor: str, *, recallable: bool) -> None:
+def remember_messages(connection: Connection, scope: str, saved: SaveResult, actor: str, *, recallable: bool) -> None:
     """What was said becomes entries, and what is no longer in the record leaves recall."""
     forget_messages(connection, scope, saved.replaced, actor)
     if saved.withdrawn:

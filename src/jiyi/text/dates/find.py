@@ -15,7 +15,7 @@ from jiyi.text.dates.span import DateSpan
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jiyi.text.dates.periods import Found
+    from jiyi.text.dates.periods import DateMatch
 
 _REPORTED: Final = re.compile(r"\b(?:mention|said|say|told|talk|discuss)|提到|提及|说|表示|告诉|抱怨|聊")
 _AMBIGUOUS_RELATIVE: Final = re.compile(r"周|星期|礼拜|下|(?:[a-z]{3,6}day|weekend|next)\b", re.IGNORECASE)
@@ -48,9 +48,9 @@ def without_dates(text: str, spans: Iterable[DateSpan]) -> str:
     return _SPACES.sub(" ", " ".join(pieces)).strip()
 
 
-def _find(text: str, reference: ReferenceTime) -> list[Found]:
+def _find(text: str, reference: ReferenceTime) -> list[DateMatch]:
     # Importing a grammar compiles many patterns, so it is imported only for texts that need it.
-    found: list[Found] = []
+    found: list[DateMatch] = []
     if may_contain_chinese_date(text):
         from jiyi.text.dates.chinese import find_chinese
 
@@ -62,9 +62,9 @@ def _find(text: str, reference: ReferenceTime) -> list[Found]:
     return found
 
 
-def _longest(found: list[Found]) -> list[Found]:
+def _longest(found: list[DateMatch]) -> list[DateMatch]:
     """Keeps the longer of two overlapping expressions; the result is in order."""
-    kept: list[Found] = []
+    kept: list[DateMatch] = []
     for item in sorted(found, key=lambda item: (item.begin, -item.finish)):
         if kept and item.begin < kept[-1].finish:
             if item.finish - item.begin > kept[-1].finish - kept[-1].begin:
@@ -74,7 +74,7 @@ def _longest(found: list[Found]) -> list[Found]:
     return kept
 
 
-def _reported(text: str, found: list[Found], reference: ReferenceTime) -> list[Found]:
+def _reported(text: str, found: list[DateMatch], reference: ReferenceTime) -> list[DateMatch]:
     """Resolves relative expressions in reported speech: "last week, as mentioned on 6 November 2023".
 
     Such an expression is counted from the reported day. If that is not a single known day, the relative expression is
@@ -84,7 +84,7 @@ def _reported(text: str, found: list[Found], reference: ReferenceTime) -> list[F
     anchors = [item for item in found if not item.when.relative]
     if not anchors or len(anchors) == len(found):
         return found
-    kept: list[Found] = []
+    kept: list[DateMatch] = []
     position = 0  # the number of anchors before the item
     for item in found:
         if not item.when.relative:
@@ -100,7 +100,7 @@ def _reported(text: str, found: list[Found], reference: ReferenceTime) -> list[F
     return kept
 
 
-def _counted_from(text: str, item: Found, anchor: Found, reference: ReferenceTime) -> list[Found]:
+def _counted_from(text: str, item: DateMatch, anchor: DateMatch, reference: ReferenceTime) -> list[DateMatch]:
     """Resolves the relative expression again with the day of `anchor` as reference, if that is a single known day."""
     if not isinstance(anchor.when.days, Days) or anchor.when.days.length != 1:
         return []
@@ -108,7 +108,7 @@ def _counted_from(text: str, item: Found, anchor: Found, reference: ReferenceTim
     return [item._replace(when=again.when) for again in _find(text[item.begin : item.finish], ReferenceTime(noon))[:1]]
 
 
-def _span(text: str, found: Found) -> DateSpan:
+def _span(text: str, found: DateMatch) -> DateSpan:
     when = found.when
     start_time, end_time = when.hours or (None, None)
     return DateSpan(

@@ -120,7 +120,7 @@ class When:
         return replace(self, hours=hours, kind="hours")
 
 
-class Found(NamedTuple):
+class DateMatch(NamedTuple):
     """An expression and where it stands in the text."""
 
     begin: int

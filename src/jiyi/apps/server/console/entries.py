@@ -30,7 +30,7 @@ _CURVE_POINTS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EntryState:
     """A memory that a page is about, in whatever state it is."""
 
     entry: MemoryEntry
@@ -88,20 +88,20 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def find(visit: Visit) -> Found:
+async def find(visit: Visit) -> EntryState:
     """The memory with the id of the address, also one that is forgotten; a page with 404 if there is none."""
     entry_id, memory, scope = visit.path("entry_id"), visit.memory, visit.scope
     versions = await memory.history(id=entry_id, scope=scope)
     entry = await memory.get(id=entry_id, scope=scope)
     if entry is not None:
-        return Found(entry, "active", versions)
+        return EntryState(entry, "active", versions)
     explanation = await _explanation(visit, entry_id)
     if explanation is not None:
-        return Found(MemoryEntry.from_dict(explanation["entry"]), "inactive", versions)
+        return EntryState(MemoryEntry.from_dict(explanation["entry"]), "inactive", versions)
     last = next((version.entry for version in reversed(versions) if version.entry is not None), None)
     if last is None:
         raise ProblemError(404, "no_entry", f"there is no memory {entry_id[:80]!a}")
-    return Found(last, "forgotten", versions)
+    return EntryState(last, "forgotten", versions)
 
 
 async def _explanation(visit: Visit, entry_id: str) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from jiyi.apps.server.access import ERASE, WRITE, require
 from jiyi.apps.server.console import addresses
 from jiyi.apps.server.console.differences import differences
-from jiyi.apps.server.console.entries import Found, find
+from jiyi.apps.server.console.entries import EntryState, find
 from jiyi.apps.server.console.page import Page, form_page
 from jiyi.apps.server.console.visit import Fields, Visit
 from jiyi.apps.server.logins import CONSOLE
@@ -205,7 +205,7 @@ async def _own(visit: Visit) -> MemoryEntry:
     return found.entry
 
 
-def _check_own(visit: Visit, found: Found) -> None:
+def _check_own(visit: Visit, found: EntryState) -> None:
     if found.entry.scope != visit.scope:
         raise ProblemError(403, "foreign_scope", "this memory belongs to another scope")
 

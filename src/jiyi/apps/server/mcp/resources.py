@@ -26,7 +26,7 @@ _MAX_RECENT: Final = 200_000
 """Characters of an answer."""
 
 
-class Listed(NamedTuple):
+class ListedResource(NamedTuple):
     """A line of the list of resources."""
 
     uri: str
@@ -53,15 +53,15 @@ class Resources:
         """Whether the notes are in this caller's list: a group reads single notes, and sees no list of them."""
         return self.has_notes(access) and access.kind != "group"
 
-    async def listed(self, access: Access, cursor: str | None) -> tuple[list[Listed], str | None]:
+    async def listed(self, access: Access, cursor: str | None) -> tuple[list[ListedResource], str | None]:
         """A page of what can be read: the newest memories, and the notes in their order; and where the next begins."""
-        found = [Listed(RECENT, "The newest memories", "application/json")] if cursor is None else []
+        found = [ListedResource(RECENT, "The newest memories", "application/json")] if cursor is None else []
         if not self.lists_notes(access):
             return found, None
         after = "" if cursor is None else _path_of(cursor)
         files = [file for file in await self._memory.notes.list_files() if file.path > after]
         page = files[: self._page]
-        found += [Listed(note_address(file.path), file.path, "text/markdown", file.stamp.size) for file in page]
+        found += [ListedResource(note_address(file.path), file.path, "text/markdown", file.stamp.size) for file in page]
         return found, _cursor_of(page[-1].path) if len(files) > len(page) else None
 
     async def note_digests(self) -> dict[str, str]:

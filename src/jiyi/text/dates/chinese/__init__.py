@@ -10,7 +10,7 @@ from jiyi.text.dates import periods
 from jiyi.text.dates.chinese import absolute, relative, words
 from jiyi.text.dates.chinese.reader import Point, Reader
 from jiyi.text.dates.periods import (
-    Found,
+    DateMatch,
     When,
     Yearly,
     any_day,
@@ -83,10 +83,10 @@ _DURING: Final = re.compile("期间|小长假|长假|假期|假日|放假|黄金
 _BEFORE_OR_AFTER: Final = re.compile(rf"(?:之|以)?(?:({words.BEFORE})|{words.AFTER})")
 
 
-def find_chinese(text: str, reference: ReferenceTime) -> list[Found]:
+def find_chinese(text: str, reference: ReferenceTime) -> list[DateMatch]:
     """The Chinese date expressions of a text, in order. Characters must be simplified, digits and signs ASCII."""
     reader = Reader(text, reference)
-    found: list[Found] = []
+    found: list[DateMatch] = []
     position = 0
     while match := _START.search(text, position):
         position = match.start()
@@ -95,7 +95,7 @@ def find_chinese(text: str, reference: ReferenceTime) -> list[Found]:
             position += 1
             continue
         point, begin = _range(reader, position, point)
-        found.append(Found(begin, point.finish, point.when))
+        found.append(DateMatch(begin, point.finish, point.when))
         position = _list(reader, point, found)
     return found
 
@@ -149,7 +149,7 @@ def _range(reader: Reader, position: int, first: Point) -> tuple[Point, int]:
     return Point(when, finish, last.year or first.year, last.month), begin
 
 
-def _list(reader: Reader, first: Point, found: list[Found]) -> int:
+def _list(reader: Reader, first: Point, found: list[DateMatch]) -> int:
     """1月13日、15日和16日: what follows leaves out the month or the year. Adds to `found`; returns where it ends."""
     point = first
     while match := _AND.match(reader.text, point.finish):
@@ -158,7 +158,7 @@ def _list(reader: Reader, first: Point, found: list[Found]) -> int:
             break
         point, begin = _range(reader, match.end(), following)
         point = Point(point.when, point.finish, point.year or first.year, point.month or first.month)
-        found.append(Found(begin, point.finish, point.when))
+        found.append(DateMatch(begin, point.finish, point.when))
     return point.finish
 
 

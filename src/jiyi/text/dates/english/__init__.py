@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.text.dates.english import absolute, relative, words
 from jiyi.text.dates.english.reader import Reader
-from jiyi.text.dates.periods import Found, When, Yearly, any_day, before_or_after, from_to, month_day, since
+from jiyi.text.dates.periods import DateMatch, When, Yearly, any_day, before_or_after, from_to, month_day, since
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,10 +61,10 @@ _STARTS: Final = _PREFIXES.union(_RULES)
 _AND: Final = frozenset({",", "and", "or", "&"})
 
 
-def find_english(text: str, reference: ReferenceTime) -> list[Found]:
+def find_english(text: str, reference: ReferenceTime) -> list[DateMatch]:
     """The English date expressions of a text, in order. Quotes must be straight and digits ASCII."""
     reader = Reader(text, reference, _RULES, _DIGIT_RULES)
-    found: list[Found] = []
+    found: list[DateMatch] = []
     after = 0
     for index, token in enumerate(reader.tokens):
         if index >= after and (token.base in _STARTS or token.raw[0].isdigit()):
@@ -73,7 +73,7 @@ def find_english(text: str, reference: ReferenceTime) -> list[Found]:
     return found
 
 
-def _expression(reader: Reader, index: int) -> tuple[list[Found], int]:
+def _expression(reader: Reader, index: int) -> tuple[list[DateMatch], int]:
     """The expressions that start at a token, and the index after them (0 if there are none)."""
     prefixed = _prefixed(reader, index)
     if prefixed is not None:
@@ -91,8 +91,8 @@ def _expression(reader: Reader, index: int) -> tuple[list[Found], int]:
     return [_found(reader, index, hit)], hit[1]
 
 
-def _found(reader: Reader, index: int, hit: Hit) -> Found:
-    return Found(reader.tokens[index].begin, reader.tokens[hit[1] - 1].finish, hit[0])
+def _found(reader: Reader, index: int, hit: Hit) -> DateMatch:
+    return DateMatch(reader.tokens[index].begin, reader.tokens[hit[1] - 1].finish, hit[0])
 
 
 def _prefixed(reader: Reader, index: int) -> Hit | None:
@@ -125,7 +125,7 @@ def _until(reader: Reader, first: Hit, connectors: frozenset[str]) -> Hit | None
     return None if when is None else (when, last[1])
 
 
-def _more_days(reader: Reader, index: int, hit: Hit) -> tuple[list[Found], int] | None:
+def _more_days(reader: Reader, index: int, hit: Hit) -> tuple[list[DateMatch], int] | None:
     """May 6, 8 and 21: more days of the same month."""
     month = _month_of(hit[0])
     if month is None:
@@ -144,7 +144,7 @@ def _more_days(reader: Reader, index: int, hit: Hit) -> tuple[list[Found], int] 
     return None if len(found) == 1 else _in_one_year(reader, places, found, after)
 
 
-def _days_of_month(reader: Reader, index: int) -> tuple[list[Found], int] | None:
+def _days_of_month(reader: Reader, index: int) -> tuple[list[DateMatch], int] | None:
     """6, 8 and 21 May."""
     if not reader.tokens[index].raw[0].isdigit() or reader.word(index - 1) == "between":
         return None
@@ -176,13 +176,13 @@ def _next_in_list(reader: Reader, index: int) -> int:
 
 def _in_one_year(
     reader: Reader, places: list[tuple[int, int]], found: list[When], after: int
-) -> tuple[list[Found], int]:
+) -> tuple[list[DateMatch], int]:
     """The days at these tokens, in the year that follows the last of them."""
     year = reader.year(after)
     if year is not None:
         places[-1] = (places[-1][0], year[1])
         after = year[1]
-    hits: list[Found] = []
+    hits: list[DateMatch] = []
     for (start, end), when in zip(places, found, strict=True):
         dated = when if year is None else when.in_year(year[0])
         if dated is not None:

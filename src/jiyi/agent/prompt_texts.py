@@ -22,7 +22,7 @@ def own_words(entry: MemoryEntry) -> str:
     return entry.content
 
 
-class Said:
+class PromptTexts:
     """What stands in the prompt, compared without regard to case, width and spaces.
 
     The same words of two people are two things: in a group "I'm vegan" of one does not say that the other is.
