@@ -123,6 +123,8 @@ _TOLD_BY_NAME: Final = re.compile(
     r"(?:daughter|son|wife|husband|partner|girlfriend|boyfriend|sister|brother|mum|mom|dad|boss|manager|neighbou?r"
     r"|nephew|niece|cousin|flatmate|roommate|colleague|dog|cat|horse|rabbit|puppy|kitten),? [A-Z][a-z]+\b(?!'s)"
     r"|(?i:\b(?:someone|somebody|anyone|people|a person) like (?:me|us)\b|\blike (?:mine|ours)\b"
+    # "for vegans like me", "a student nurse like me"
+    r"|\b(?:an?|for|to|of) (?:[\w'-]+ ){1,4}like (?:me|us)\b(?! to\b)"
     r"|\bthat i (?:got|was|had) (?:divorced|married|fired|diagnosed|promoted|pregnant|made redundant|laid off)\b)"
 )
 REQUEST: Final = any_of(

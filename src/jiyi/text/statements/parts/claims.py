@@ -46,6 +46,7 @@ from jiyi.text.statements.parts.antecedents import (
 )
 from jiyi.text.statements.parts.claim_parts import parts_of, topic_of
 from jiyi.text.statements.parts.clauses import FINITE_EN, clauses_of, split_clauses
+from jiyi.text.statements.parts.told_before_asking import question_breaks, tells_before_asking
 
 __all__ = [
     "ClaimText",
@@ -248,14 +249,20 @@ def stated_in_question(sentence: str) -> list[str]:
     """The clauses of a question that state something; the whole sentence where question and fact are one clause."""
     if asks_for_confirmation(fold(sentence)):
         return [sentence]
-    clauses = split_clauses(sentence)
+    clauses = split_clauses(sentence, question_breaks(sentence))
+    asked = [place for place, clause in enumerate(clauses) if asks(fold(clause))]
+    before = clauses[: asked[0]] if asked else []
+    told = [clause for clause in before if tells_before_asking(fold(clause.strip(" ,，；;")))]
     stated = [
-        clause for clause in clauses if _states(fold(clause.strip(" ,，；;"))) or _TELLS_OF_SOMEBODY.match(clause)
+        clause
+        for clause in clauses
+        if _states(fold(clause.strip(" ,，；;"))) or _TELLS_OF_SOMEBODY.match(clause) or clause in told
     ]
     if not stated:
         return [sentence]
     joined = "".join(stated).strip(" ,，；;、")
-    if not has_han(joined) and FINITE_EN.search(fold(joined)) is None and not _SELF.search(fold(joined)):
+    verb = bool(told) or FINITE_EN.search(fold(joined)) is not None or _SELF.search(fold(joined)) is not None
+    if not has_han(joined) and not verb:
         # "Mango, my bearded dragon": a name without what is said of it is no statement.
         return [sentence]
     return parts_of(joined) if len(stated) > 1 else [joined]
