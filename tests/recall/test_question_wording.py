@@ -63,6 +63,19 @@ def test_a_name_that_stands_in_every_memory_is_not_embedded(open_memory: OpenMem
     assert embedded(memory, embedder, "Where is Nora's kayak?", mode=mode) == "Where is kayak?"
 
 
+@pytest.mark.parametrize(("words", "wording"), [(3, "Where is the drawn?"), (75, "Where is the kayak drawn?")])
+def test_a_word_of_every_third_memory_is_left_out_among_short_texts_and_not_among_long_ones(
+    open_memory: OpenMemory, words: int, wording: str
+) -> None:
+    embedder = Noting()
+    memory = open_memory(embedder=embedder)
+    for number in range(24):
+        others = " ".join(f"n{number}w{word}" for word in range(words))
+        memory.store(str(number), f"Nora {'kayak ' if number % 3 == 0 else ''}{others}")
+    assert embedded(memory, embedder, "Where is the kayak drawn?") == wording
+    assert "Nora" not in embedded(memory, embedder, "Where is the drawing of Nora?")
+
+
 def test_a_chinese_name_that_stands_in_every_memory_is_not_embedded(open_memory: OpenMemory) -> None:
     embedder = Noting()
     memory = open_memory(embedder=embedder)

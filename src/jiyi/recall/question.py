@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.text import highlight
 from jiyi.text.answer_kinds import answer_terms
 from jiyi.text.attribute_forms import may_ask_for
@@ -108,11 +109,13 @@ def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Anal
     """The question without the words that this share of the visible texts has, such as the names of the speakers.
 
     A name draws the vector of a short question towards every text with that name. Its words are compared with the words
-    of the texts anyway.
+    of the texts anyway. The share is that of texts of `LENGTH_FLOOR` words: long texts have more words, and not because
+    these are common.
     """
     if statistics.entries < _FEWEST_TEXTS:
         return question.text
-    fewest = common_share * statistics.entries
+    pieces = max(1.0, statistics.mean_length / LENGTH_FLOOR)
+    fewest = (1 - (1 - common_share) ** pieces) * statistics.entries
     common = [word for word, df in zip(question.words, statistics.word_df, strict=True) if df >= fewest]
     if not common:
         return question.text

@@ -111,7 +111,9 @@ class RecallSettings:
     dated_candidates: int = 30
     """Of each kind, inside the dates that the question names."""
     common_share: float = 0.2
-    """A word that this share of the visible texts has does not tell them apart: it is left out of what is embedded."""
+    """A word that this share of the visible texts has does not tell them apart: it is left out of what is embedded.
+
+    Counted for short texts; among longer ones the share is larger (`recall.question.text_to_embed`)."""
     adapts_questions: bool = True
     """Whether a question is compared with texts as its embedder wants it."""
     freshness_seconds: float = 10.0
