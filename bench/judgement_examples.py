@@ -37,7 +37,6 @@ from jiyi.longterm.pair_network import texts_of_message
 from jiyi.longterm.replacement import (
     Compared,
     PairFeatures,
-    along_row,
     change_row,
     likeness,
     pair_features,
@@ -252,7 +251,6 @@ class Examples:
     domains: list[Example]
     steps: list[Step]
     pieces: list[Group]
-    along: list[Example]
     attributes: NDArray[np.float32]
     """The weights of the attributes: they are learned from lines that no writer of a set has written."""
     matches: list[list[AttributeMatch]]
@@ -279,7 +277,7 @@ def examples(
     vectors.prepare([each.text for _, item in rounds for each in split_claims(item["user"])])
     vectors.prepare([text for s in known for m in s.messages for text in (m, *(c.text for c in split_claims(m)))])
     vectors.prepare([text for s in known for m in s.messages for text in (*clauses_of(m), *pieces_of(m))])
-    pieces, along = _pieces(known, vectors)
+    pieces = _pieces(known, vectors)
     pieces += more_pieces
     steps = [*_steps(known, vectors), *more_steps]
     lines = [(line, tuple(map(vectors.number, texts_about(line)))) for line in attribute_lines()]
@@ -289,7 +287,6 @@ def examples(
         _domains(rounds, plain, vectors),
         steps,
         pieces,
-        along,
         fit_attributes(found, lines),
         *matches_of(found, lines, [[(e.said, e.known, e.line) for e in group] for group in (steps, pieces)]),
     )
@@ -443,11 +440,10 @@ class Reader:
         return replace(self.fact(text), clauses=tuple(found))
 
 
-def _pieces(known: Sequence[Said], vectors: Vectors) -> tuple[list[Group], list[Example]]:
-    """Which part of a fact is replaced, and which other parts go with it."""
+def _pieces(known: Sequence[Said], vectors: Vectors) -> list[Group]:
+    """Which part of a fact is replaced."""
     reader = Reader(vectors)
     groups: list[Group] = []
-    beside: list[Example] = []
     for each in known:
         for changed, gone in each.gone.items():
             said = without_unchanged(each.messages[changed])
@@ -464,15 +460,7 @@ def _pieces(known: Sequence[Said], vectors: Vectors) -> tuple[list[Group], list[
                     of_parts = tuple(map(vectors.number, bare))
                     rows = piece_rows(message, parts)
                     groups.append(Group(each.writer, each.messages[changed], rows, right, numbers, of_parts, each.line))
-                if each.line is not None:
-                    # Whether the other parts go along, the lines do not tell.
-                    continue
-                for place, text in enumerate(texts):
-                    stays = each.current is None or any(holds([part], text) for must in each.current for part in must)
-                    if place != right and bool(found[place]) != stays:
-                        row = along_row(message, parts, place, right)
-                        beside.append(Example(each.writer, each.messages[changed], row, bool(found[place])))
-    return groups, beside
+    return groups
 
 
 def _in_brackets(text: str, gone: Sequence[Any], said: Said) -> int:

@@ -28,7 +28,7 @@ from jiyi.longterm.trained import ATTRIBUTES, WEIGHTS
 from jiyi.providers.bundled import PlainEmbedder
 
 Matrix = NDArray[np.float64]
-_PENALTY = {"worth": 3e-4, "domains": 1e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3, "along": 3e-3}
+_PENALTY = {"worth": 3e-4, "domains": 1e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3}
 _STEPS = 300
 _WEIGHT_OF_PARTS_OF_LINE = 0.1
 _FOLDS = 5
@@ -49,8 +49,6 @@ def train(found: Examples) -> dict[str, Any]:
     result["change"], result["alone"] = _replacement(found.steps, found.matches)
     result["replaces"] = result["alone"]
     result["piece"] = told(np.append(choose(parts_of_facts(found)), 0.0))
-    going = np.array([float(each.right) for each in found.along])
-    result["along"] = told(_fit(_rows(found.along), going, _PENALTY["along"]))
     return result
 
 

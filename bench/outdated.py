@@ -23,7 +23,7 @@ from jiyi.longterm.duplicates import gist
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.text import Analyzer
-from jiyi.wiring.models import judging_embedder, pair_embedder
+from jiyi.wiring.models import judging_embedder, pair_reader
 
 _MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 _QUICK = 40
@@ -91,7 +91,7 @@ def main() -> None:
     options = arguments.parse_args()
     every = messages_of_people(UNLEARNED_PEOPLE)
     report = Report("outdated", "Which facts a message makes outdated")
-    model = ReplacementModel(Analyzer(), judging_embedder, pair_embedder)
+    model = ReplacementModel(Analyzer(), judging_embedder, pair_reader)
     for language in LANGUAGES:
         messages = [message for message in every if message.language == language]
         most = _QUICK if options.quick else options.sample

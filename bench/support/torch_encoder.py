@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -31,6 +31,16 @@ def _pieces(text: str) -> tuple[int, ...]:
     return tuple(model.sp.encode(text, out_type=int, add_bos=True, add_eos=True)[:_MAX_PIECES])
 
 
+class Reading(NamedTuple):
+    """Texts as the network reads them: the vectors of the texts, and the states of all their pieces."""
+
+    vectors: Any
+    states: Any
+    pieces: Any
+    starts: Any
+    lengths: Any
+
+
 class TorchEncoder(nn.Module):
     """The same computation with weights that can be trained."""
 
@@ -50,11 +60,16 @@ class TorchEncoder(nn.Module):
 
     def forward(self, texts: Sequence[str], dropped: float = 0.0) -> Any:
         """Unit vectors; while training, this share of the pieces is left out of the sum."""
+        return self.read_texts(texts, dropped).vectors
+
+    def read_texts(self, texts: Sequence[str], dropped: float = 0.0) -> Reading:
+        """The same with the states of the pieces, all of them."""
         read = [_pieces(text) for text in texts]
         lengths = torch.tensor([len(pieces) for pieces in read])
         starts = torch.cumsum(lengths, 0) - lengths
         of_text = torch.repeat_interleave(torch.arange(len(read)), lengths)
-        states = self._states(torch.tensor([piece for pieces in read for piece in pieces]), starts, lengths, of_text)
+        pieces = torch.tensor([piece for text in read for piece in text])
+        every = states = self._states(pieces, starts, lengths, of_text)
         count = lengths.float()[:, None]
         if dropped and self.training:
             kept = (torch.rand(len(states)) > dropped).float()
@@ -66,7 +81,7 @@ class TorchEncoder(nn.Module):
         summed = (summed @ weights["sum"] + count * weights["sum_bias"]) / count.sqrt()
         second = torch.relu(summed @ weights["p1"] + torch.relu(summed @ weights["d0"]) @ weights["d1"])
         made = torch.tanh(second @ weights["p3"] + torch.relu(second @ weights["d2"]) @ weights["d3"])
-        return nn.functional.normalize(made, dim=-1)
+        return Reading(nn.functional.normalize(made, dim=-1), every, pieces, starts, lengths)
 
     def _states(self, pieces: Any, starts: Any, lengths: Any, of_text: Any) -> Any:
         part = pieces % len(self._scale)

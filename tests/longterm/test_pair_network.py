@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jiyi.longterm.pair_network import PairNetwork, texts_of_message
-from jiyi.wiring.models import pair_embedder
+from jiyi.wiring.models import pair_reader
 
 FACTS = {
     "en": ("I live in Leeds", "I'm a dental nurse", "My sister Ana teaches maths", "I drive a blue Corsa"),
@@ -15,7 +15,7 @@ FACTS = {
 
 @pytest.fixture(scope="module")
 def network() -> PairNetwork:
-    return PairNetwork(pair_embedder)
+    return PairNetwork(pair_reader)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,22 @@ def test_the_value_of_a_fact_does_not_depend_on_the_others(network: PairNetwork,
 
 def test_without_facts_there_are_no_values(network: PairNetwork) -> None:
     assert network.values("anything", []) == []
+    assert network.outdated("anything", []) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "parts", "gone"),
+    [
+        ("I quit the surgery, I'm a baker now", ("I'm a dental nurse,", "I live in Leeds"), 0),
+        ("宽带换成联通了", ("家里宽带是移动的，", "我养了一只猫"), 0),
+    ],
+)
+def test_of_a_fact_with_several_parts_only_the_outdated_one_is_likely_to_go(
+    network: PairNetwork, message: str, parts: tuple[str, ...], gone: int
+) -> None:
+    shares = network.outdated(message, parts)
+    assert shares[gone] > 0.5
+    assert all(share < 0.5 for place, share in enumerate(shares) if place != gone)
 
 
 def test_a_message_is_compared_by_its_clauses_and_as_a_whole() -> None:

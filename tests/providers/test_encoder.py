@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jiyi.providers.bundled import BundledEmbedder, PairEmbedder, PlainEmbedder
+from jiyi.providers.bundled import BundledEmbedder, PlainEmbedder
 from jiyi.providers.encoder import FULL_DIMENSION, Encoder
 
 TEXTS = ("我对花生过敏。", "Where do I live?", "My dog Rex eats only fish", "x", "", "word " * 900)
@@ -46,9 +46,9 @@ def test_every_text_has_a_vector_of_length_one(texts: list[str]) -> None:
 
 
 def test_each_form_of_the_model_has_an_identity_of_its_own() -> None:
-    identities = {made.identity for made in (BundledEmbedder(), PlainEmbedder(), PairEmbedder())}
-    assert len(identities) == 3
-    for made in (BundledEmbedder(), PlainEmbedder(), PairEmbedder()):
+    identities = {made.identity for made in (BundledEmbedder(), PlainEmbedder())}
+    assert len(identities) == 2
+    for made in (BundledEmbedder(), PlainEmbedder()):
         assert made.embed(["tea", ""]).shape == (2, made.identity.dimension)
         assert not made.embed([""]).any()
 

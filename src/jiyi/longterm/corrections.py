@@ -102,21 +102,23 @@ _OF_NAMED: Final = 0.6
 """So much more has the only part of a fact with a word of the message."""
 _OF_OTHER: Final = 2.0
 """So much less has a part that seems to be about something else."""
-_OUTDATED_TOO: Final = 2.3
-"""From this value of the network on another part of the fact goes too, if it is near the replaced one."""
-_NEAR_REPLACED: Final = 1.0
-"""How much less value such a part may have than the replaced one."""
-_ALL_OUTDATED: Final = 1.0
-"""From this value on of every part of a fact, all of it goes where none stands out."""
+_OF_OUTDATED: Final = 1.0
+"""How much it counts for a part that it is outdated by itself."""
+_OUTDATED: Final = 0.75
+"""From this probability on a part of a fact goes, whichever part is replaced."""
+_OUTDATED_BESIDE_NAMED: Final = 0.95
+"""The same where the message has a word of one part alone: 镜头换成腾龙的了."""
+_UNCLEAR: Final = 0.3
+"""Below this probability of every part it is not certain that any of them goes."""
 _PIECE: Final = 0.55
 """Below this probability it is not certain which part of a fact is replaced: all of it stays."""
-_DENIED: Final = 0.12
+_DENIED: Final = 0.05
 """From this probability on both stay and are linked where a message denies what a fact says."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
-_AGAINST: Final = -1.0
+_AGAINST: Final = -2.85
 """From this value of the network down it speaks against a pair."""
-_OF_OTHER_REQUEST: Final = 0.95
+_OF_OTHER_REQUEST: Final = 0.98
 """From this probability on a request to the assistant replaces one that seems to be about something else."""
 _PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
@@ -125,8 +127,6 @@ _UNSURE: Final = 0.3
 _NO_CHANGE: Final = 0.05
 _MAY_CHANGE: Final = 0.4
 """A message less likely to tell of a change is not linked with what it might contradict."""
-_GOES_ALONG: Final = {True: 0.2, False: 0.3}
-"""From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
 _RECONSIDERS: Final = re.compile(r"\bon second thoughts?\b|\bchanged? my mind\b|想了想|改主意|改变主意")
 # "Dr Moss is my GP, has been for years": it says nothing without the part before.
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
@@ -213,6 +213,7 @@ def _judge_statement(message: str, olds: Sequence[Known], model: ReplacementMode
     likely, by_features = model.replaces(new, texts, evidence, message_evidence(folded), matches)
     likely = [0.0 if bars else value for value, bars in zip(likely, barred, strict=True)]
     of_others = [asks_something_else(message, text.text) for text in texts]
+    of_pairs = model.of_pairs(new, texts)
     least_of = [
         _OF_OTHER_REQUEST if of_other else least_for(new, text, found, match)
         for text, found, match, of_other in zip(texts, evidence, matches, of_others, strict=True)
@@ -237,7 +238,7 @@ def _judge_statement(message: str, olds: Sequence[Known], model: ReplacementMode
         or (bool(found.same_subject) and takes_back(message, text.text))
         or (plain and feature >= max(needed, doubted) and of_pair > _AGAINST)
         for text, found, match, feature, of_pair, needed, doubted in zip(
-            texts, evidence, matches, by_features, model.of_pairs(new, texts), enough, least_of, strict=True
+            texts, evidence, matches, by_features, of_pairs, enough, least_of, strict=True
         )
     ]
     values = [
@@ -344,21 +345,15 @@ def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str, lik
     new = model.read_message(message)
     ending = ends(new.folded)
     others = {place for place, apart in enumerate(other_things(said, pieces)) if apart}
-    values = _with_named(model.pieces(new, parts), [bool(shared_words(new, part)) for part in parts])
+    outdated = model.outdated(new, parts)
+    named = [bool(shared_words(new, part)) for part in parts]
+    values = _with_named(model.pieces(new, parts), named)
+    values = [value + _OF_OUTDATED * _log_odds(share) for value, share in zip(values, outdated, strict=True)]
     gone = _replaced_piece(pieces, values, others)
-    describing = _describing(parts, gone)
-    rivals = [value for place, value in enumerate(values) if place not in {gone} | others | describing]
-    of_pairs = model.of_pairs(new, parts)
-    if 1 / (1 + sum(math.exp(value - values[gone]) for value in rivals)) < _PIECE:
-        # "a flat in Leith, top floor, no lift" after a move: none of it stands out, as all of it is outdated.
-        return "" if min(of_pairs) >= _ALL_OUTDATED else None
-    along = model.along(new, parts, gone)
-    going = {
-        place
-        for place, (value, of_pair) in enumerate(zip(along, of_pairs, strict=True))
-        if (value >= _GOES_ALONG[ending] and place not in others)
-        or (of_pair >= _OUTDATED_TOO and values[place] >= values[gone] - _NEAR_REPLACED)
-    } | {gone}
+    enough = _OUTDATED_BESIDE_NAMED if named.count(True) == 1 else _OUTDATED
+    going = {place for place, share in enumerate(outdated) if share >= enough and place not in others} | {gone}
+    if max(outdated) < _UNCLEAR and _probability_of(values, gone, others | _describing(parts, gone)) < _PIECE:
+        return None
     if gone + 1 < len(pieces) and (
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
     ):
@@ -384,6 +379,18 @@ def _left_of_clause(message: str, whole: str, clause: str, likely: float) -> str
     if left is not None:
         return left
     return None if stays or says_more(message, clause, figures=likely < _BEYOND_DOUBT) else ""
+
+
+def _log_odds(probability: float) -> float:
+    """From minus infinity to infinity, 0 for a probability of one half."""
+    bounded = min(max(probability, 1e-6), 1 - 1e-6)
+    return math.log(bounded / (1 - bounded))
+
+
+def _probability_of(values: Sequence[float], chosen: int, without: AbstractSet[int]) -> float:
+    """How likely the chosen part is the right one among those that may be meant."""
+    rivals = [value for place, value in enumerate(values) if place != chosen and place not in without]
+    return 1 / (1 + sum(math.exp(value - values[chosen]) for value in rivals))
 
 
 def _with_named(values: Sequence[float], named: Sequence[bool]) -> list[float]:

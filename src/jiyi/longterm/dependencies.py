@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from jiyi.jobs import JobRunner
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.limits import Limits
-    from jiyi.ports import ChatModel, ChatStore, Embedder, JobStore, LongtermStore, RecordStore, TokenCounter
+    from jiyi.ports import (
+        ChatModel,
+        ChatStore,
+        Embedder,
+        JobStore,
+        LongtermStore,
+        RecordStore,
+        TextReader,
+        TokenCounter,
+    )
     from jiyi.recall import RecallEngine, Request
     from jiyi.text import Analyzer
 
@@ -62,7 +71,7 @@ class LongtermDeps:
     embedder: Embedder | None
     judging: Callable[[], Embedder]
     """Gives the embedder by whose vectors texts are judged, whatever embedder memories are found with."""
-    pairs: Callable[[], Embedder]
+    pairs: Callable[[], TextReader]
     """Gives the embedder by which a message is compared with what it may replace."""
     models: TaskModels
     counter: TokenCounter

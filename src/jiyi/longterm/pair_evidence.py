@@ -84,7 +84,7 @@ _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {
 
 _SCHOOL_YEAR: Final = re.compile(r"\b(?:year|grade) (\d{1,2})\b|([一二三四五六七八九])年级")
 _NEVER: Final = 2.0
-MIN_IN_DOUBT: Final = 0.9
+MIN_IN_DOUBT: Final = 0.96
 """From this probability on a message may replace a fact although a rule speaks against it."""
 _MANY_OF_IT: Final = 0.15
 """From this probability on both are about an attribute of which people have several."""

@@ -39,7 +39,7 @@ from jiyi.text.statements.replacing.change_words import (
 
 if TYPE_CHECKING:
     from jiyi.longterm.pair_evidence import PairEvidence
-    from jiyi.ports import Embedder
+    from jiyi.ports import Embedder, TextReader
     from jiyi.text import Analyzer
 
 _SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
@@ -90,8 +90,8 @@ class Compared:
 class ReplacementModel(TrainedJudge):
     """All these models."""
 
-    def __init__(self, analyzer: Analyzer, embedder: Callable[[], Embedder], pairs: Callable[[], Embedder]) -> None:
-        """`pairs` gives the embedder of the network of pairs."""
+    def __init__(self, analyzer: Analyzer, embedder: Callable[[], Embedder], pairs: Callable[[], TextReader]) -> None:
+        """`pairs` reads the texts for the network of pairs."""
         super().__init__(embedder)
         self.analyzer = analyzer
         self._network = PairNetwork(pairs)
@@ -160,13 +160,9 @@ class ReplacementModel(TrainedJudge):
         rows = zip(piece_rows(message, parts), attribute_rows(self.attributes(message, parts)), of_pairs, strict=True)
         return [value + line.value([*row, *of_attribute]) for row, of_attribute, value in rows]
 
-    def along(self, message: Compared, parts: Sequence[Compared], replaced: int) -> list[float]:
-        """How likely each part of an older fact goes when one of them is replaced."""
-        line = self._weights.along
-        return [
-            1.0 if place == replaced else line.probability(along_row(message, parts, place, replaced))
-            for place in range(len(parts))
-        ]
+    def outdated(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
+        """How likely each part of an older fact, of which a message changes something, does not hold any more."""
+        return self._network.outdated(message.text, [part.text for part in parts])
 
 
 def change_row(message: Compared) -> list[float]:
@@ -363,34 +359,6 @@ _COMPARED_COLUMNS: Final = tuple(AttributeMatch._fields.index(name) for name in 
 def _lead(scores: Sequence[float], place: int) -> float:
     """By how much one score is above the highest of the others."""
     return scores[place] - max(score for number, score in enumerate(scores) if number != place)
-
-
-def along_row(message: Compared, parts: Sequence[Compared], place: int, replaced: int) -> list[float]:
-    """The features by which it is told whether one part of a fact goes with the replaced part."""
-    part, gone = parts[place], parts[replaced]
-    others = [likeness(message, each) for each in parts]
-    shared = part.topics.keys() & gone.topics.keys()
-    ending = ends(message.folded) or ends_life(message.folded) or ends_love(message.folded)
-    alone = starts_with_subject(part.folded)
-    modifier = not alone and _MODIFIER.search(part.folded) is not None
-    own = bool(part.topics.keys() - gone.topics.keys())
-    of_pair = pair_features(message, part, others, place)
-    found = (
-        *(ending, place > replaced, abs(place - replaced) == 1, ending and place > replaced, alone, own),
-        *(
-            own and alone,
-            ending and own,
-            ending and alone,
-            bool(shared),
-            any(_SINGLE[name] for name in shared),
-        ),
-        *(not part.topics, ending and not part.topics, bool(part.gist.numbers), ending and bool(part.gist.numbers)),
-        *(len(part.folded) < _SHORT_PART[part.folded.isascii()], len(parts) == _PAIR, 2 * likeness(part, gone)),
-        others[place] - others[replaced],
-        *(modifier, modifier and ending, modifier and place == replaced + 1),
-        bool(units_in(message.folded)) and not units_in(message.folded) & units_in(part.folded),
-    )
-    return [*of_pair, *(float(value) for value in found), *(ending * value for value in of_pair)]
 
 
 def only_describes(part: Compared, other: Compared) -> bool:

@@ -62,8 +62,6 @@ class Weights:
     """The same by the features alone."""
     piece: Line
     """Which part of an older fact a message replaces: the one with the highest value."""
-    along: Line
-    """Whether another part of that fact goes with it."""
     attributes: AttributeModel
     """Which attribute a text is about."""
 
@@ -77,7 +75,6 @@ class Weights:
             Line.of(data["replaces"]),
             Line.of(data["alone"]),
             Line.of(data["piece"]),
-            Line.of(data["along"]),
             AttributeModel(data["attributes"], np.array(data["single"], dtype=np.float32)),
         )
 

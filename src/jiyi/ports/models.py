@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +59,26 @@ class JudgesQuestions(Protocol):
 
         Asked right after the text was embedded.
         """
+        ...
+
+
+class TextReading(NamedTuple):
+    """A text as a network reads it that compares word by word."""
+
+    vector: Vectors
+    """Of the whole text; of length 1."""
+    pieces: NDArray[np.int64]
+    """The numbers of its word pieces."""
+    rows: Vectors
+    """A row for each of these pieces, in its context."""
+
+
+@runtime_checkable
+class TextReader(Protocol):
+    """Reads texts for such a network."""
+
+    def read(self, texts: Sequence[str]) -> list[TextReading]:
+        """A reading of each text, in order."""
         ...
 
 

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -60,7 +60,7 @@ class BundledEmbedder:
 
     _task: str | None = "recall"
     """The trained weights; `None` is the model as the package has it."""
-    _revision = "recall2"
+    _revision = "recall3"
     _dimension = _DIMENSION
 
     def __init__(self) -> None:
@@ -159,8 +159,7 @@ class BundledEmbedder:
         self._waiting = [each for each in self._waiting if each not in questions]
 
     def _encode(self, texts: list[str]) -> Vectors:
-        # More BLAS threads would spin between the small products and occupy a core without being faster.
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_thread():
             full = self._encoder.encode(texts)
             encoded = np.concatenate((full, full @ self._projections), axis=1)
         # The model returns a vector even for an empty text. A zero vector is similar to nothing.
@@ -194,30 +193,17 @@ class PlainEmbedder(BundledEmbedder):
     _revision = "v256"
 
 
-class PairEmbedder(BundledEmbedder):
-    """The same model, trained to tell which fact a message makes outdated: its full vectors.
-
-    `bench/make_pair_network.py` trained it.
-    """
-
-    _task = "replacement"
-    _revision = "replacement2"
-    _dimension = FULL_DIMENSION
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector for each text."""
-        return self.full_vectors(texts)
-
-    @cached_property
-    def _projections(self) -> Vectors:
-        return np.empty((FULL_DIMENSION, 0), dtype=np.float32)
-
-
 @cache
 def _blas() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """One BLAS thread: more would spin between the small products and occupy a core without being faster."""
+    limit: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return limit
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from jiyi.ports import TextReading
+
 if TYPE_CHECKING:
     from jiyi.ports import Vectors
 
-__all__ = ["BRANCHES", "FULL_DIMENSION", "Encoder", "base_weights"]
+__all__ = ["BRANCHES", "FULL_DIMENSION", "STATE_DIMENSION", "Encoder", "base_weights"]
 
 FULL_DIMENSION: Final = 512
+STATE_DIMENSION: Final = 1280
+"""Of the state of a word piece: its own vector, and what each width of the convolutions says of it."""
 BRANCHES: Final = ((2, 0), (3, 1), (5, 2))
 """The width of the window of each convolution, and how many pieces of it stand before the piece itself."""
 _BRANCH: Final = 256
@@ -63,10 +67,25 @@ class Encoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text."""
-        tokenize = self._model.sp.encode
-        pieces = [tokenize(text, out_type=int, add_bos=True, add_eos=True) for text in texts]
-        blocks = [self._encode(batch) for batch in _batches(pieces)]
+        blocks = [self._encode(batch)[0] for batch in _batches(self._pieces_of(texts))]
         return np.concatenate(blocks) if blocks else np.empty((0, FULL_DIMENSION), dtype=np.float32)
+
+    def read(self, texts: Sequence[str]) -> list[TextReading]:
+        """For each text its vector and its word pieces; only with a task that reads pieces (`entry` in its file)."""
+        entry, bias = self.matrix("entry"), self.matrix("entry_bias")
+        found: list[TextReading] = []
+        for batch in _batches(self._pieces_of(texts)):
+            vectors, states = self._encode(batch)
+            rows = np.maximum(states @ entry + bias, 0)
+            starts = np.cumsum([len(pieces) for pieces in batch])[:-1]
+            of_texts = zip(vectors, batch, np.split(rows, starts), strict=True)
+            # Copies: a row of a batch would keep the whole batch in memory.
+            found += [TextReading(vector.copy(), np.array(pieces), own.copy()) for vector, pieces, own in of_texts]
+        return found
+
+    def _pieces_of(self, texts: Sequence[str]) -> list[list[int]]:
+        tokenize = self._model.sp.encode
+        return [tokenize(text, out_type=int, add_bos=True, add_eos=True) for text in texts]
 
     def matrix(self, name: str) -> Vectors:
         """A matrix that belongs to the task and not to the network."""
@@ -104,8 +123,8 @@ class Encoder:
         rows = self._file["rows"].astype(np.float32) * self._file["rows_scale"]
         return row_of, np.concatenate((np.zeros((1, rows.shape[1]), dtype=np.float32), rows)), self.matrix("directions")
 
-    def _encode(self, batch: Sequence[Sequence[int]]) -> Vectors:
-        """The vectors of a few texts, all of whose pieces are computed together."""
+    def _encode(self, batch: Sequence[Sequence[int]]) -> tuple[Vectors, Vectors]:
+        """The vectors of a few texts, and the states of all their pieces, which are computed together."""
         weights = self._weights
         lengths = np.fromiter(map(len, batch), dtype=np.int64, count=len(batch))
         starts = np.cumsum(lengths) - lengths
@@ -121,7 +140,7 @@ class Encoder:
         made = np.tanh(second @ weights["p3"] + third @ weights["d3"])
         lengths_of = np.sqrt(np.maximum((made * made).sum(axis=1, keepdims=True), _MIN_LENGTH))
         unit: Vectors = (made / lengths_of).astype(np.float32)
-        return unit
+        return unit, states
 
     def _states(self, pieces: Any, windows: Any) -> Vectors:
         """For each piece its own vector and, for each width, what the pieces around it say together."""
@@ -130,7 +149,7 @@ class Encoder:
         entered = own @ weights["in"]
         entered += weights["in_bias"]
         _normalize(entered, weights["in_gain"], weights["in_shift"], self._model.eps)
-        states = np.empty((len(pieces), FULL_DIMENSION + len(BRANCHES) * _BRANCH), dtype=np.float32)
+        states = np.empty((len(pieces), STATE_DIMENSION), dtype=np.float32)
         states[:, :FULL_DIMENSION] = own
         # One row more than there are pieces: what stands outside of a text is zero.
         around = np.zeros((len(pieces) + 1, _BRANCH), dtype=np.float32)

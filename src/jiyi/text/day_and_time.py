@@ -133,9 +133,12 @@ def _keeps_a_place(message: str, fact: str) -> bool:
     """Whether a fact tells a place or company besides what a message changes: "I study law at Purdue"."""
     if "在" in fact:
         return _keeps_a_chinese_place(message, fact)
-    place = _PLACE.search(fact)
-    if place is not None and _COMPANY.search(fact) and _LIVES.search(fact) and not _COMPANY.search(message):
-        return True
+    place, company = _PLACE.search(fact), _COMPANY.search(fact)
+    if place is not None and company is not None and _LIVES.search(fact):
+        # "Shona and I are in Perth": the message tells the company too.
+        together = _COMPANY.search(message) is not None or company[0].split()[-1] in message
+        if not together:
+            return True
     if _TRADE_IN_TOWN.search(fact) and not _NAMES_PLACE.search(message):
         # Whoever gives up a trade has not left the town.
         return True

@@ -7,7 +7,7 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 
 from jiyi.errors import ConfigError
-from jiyi.ports import ChatModel, Embedder, Reranker
+from jiyi.ports import ChatModel, Embedder, Reranker, TextReader
 
 if TYPE_CHECKING:
     from jiyi.config import Settings
@@ -40,12 +40,11 @@ def judging_embedder() -> Embedder:
 
 
 @cache
-def pair_embedder() -> Embedder:
-    """The embedder that was trained to tell which fact a message makes outdated; one for the process."""
-    from jiyi.providers.bundled import PairEmbedder
-    from jiyi.providers.cached import CachedEmbedder
+def pair_reader() -> TextReader:
+    """What reads texts for the network that tells which fact a message makes outdated; one for the process."""
+    from jiyi.providers.pair_reader import PairReader
 
-    return CachedEmbedder(PairEmbedder())
+    return PairReader()
 
 
 def _optional_embedder(settings: Settings, model: str) -> Embedder:

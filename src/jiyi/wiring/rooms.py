@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jiyi.config import DEFAULT_SCOPE
 from jiyi.errors import ConfigError
-from jiyi.wiring.models import judging_embedder, pair_embedder, task_models
+from jiyi.wiring.models import judging_embedder, pair_reader, task_models
 
 if TYPE_CHECKING:
     from jiyi.backends.records.sql import Database
@@ -114,7 +114,7 @@ def longterm_deps(
         analyzer=vocabulary,
         embedder=embedder,
         judging=judging_embedder,
-        pairs=pair_embedder,
+        pairs=pair_reader,
         models=task_models(settings, own_model),
         counter=counter_for(settings.llm_model if own_model is None else own_model.name),
         limits=settings.limits,

@@ -36,7 +36,7 @@ _NO_STATEMENT_EN: Final = re.compile(
     r"|you|your|this|that|it|these|those|there|once)\b"
 )
 _NO_STATEMENT_ZH: Final = re.compile(
-    r"想|打算|准备|考虑|^(?:如果|假如|要是|万一|假设|听说|据说|人家|有人|别人|大家|请问|你|您|那|这|它)"
+    r"想|打算|准备|考虑|^(?:如果|假如|要是|万一|假设|听说|据说|人家|有人|别人|大家|请问|你|您|那|这(?!学期|学年|个?[月周季]|星期|礼拜|[两几]|阵|年|边)|它)"
 )
 _FIRST_PERSON_EN: Final = re.compile(r"\b(?:i|me|my|us|our|we)\b")
 _FIRST_PERSON_DOES: Final = re.compile(r"^(?:and |but |so |ok |also |well,? )*(?:i|we)(?:'ve|'d| have| had)? [a-z]+")
