@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from jiyi.execution import Lazy, Run
+from jiyi.execution import Lazy
 from jiyi.group_writer import Transaction
 from jiyi.ports import AdministrationStore, ChatModel, ChatStore, DerivedIndex, RecordStore
 from jiyi.recall.request import Request
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
     from jiyi.notes.service import NotesService
     from jiyi.runtime import MemoryRuntime
+    from jiyi.runtime.dependencies import RuntimeCalls
     from jiyi.text import Vocabulary
 
 
@@ -58,9 +59,7 @@ class Components:
     """`None` when background indexing is off."""
     engine: Recaller
     vocabulary: Vocabulary
-    make_runtime: Callable[[Run, Run, Callable[[], None], Callable[..., None]], MemoryRuntime]
-    """Called with the ways to run blocking work and one write, what to call after each write, and the way to call
-    something after an answer."""
+    make_runtime: Callable[[RuntimeCalls], MemoryRuntime]
     make_notes: Callable[[Callable[[], None]], NotesService]
     """Called with what to call after each write. Raises `ConfigError` when no workspace is set."""
     make_chats: Lazy[ChatStore]

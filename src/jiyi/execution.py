@@ -10,7 +10,7 @@ import asyncio
 import functools
 import os
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any, Generic, NoReturn, ParamSpec, Protocol, Self, TypeAlias, TypeVar
@@ -23,6 +23,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 CLOSED = "this memory is closed; open it again with create_memory or AgentMemory.open"
+_GATHERING_SECONDS = 0.2
+"""How long `defer_together` waits for more of the same."""
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
@@ -160,12 +162,19 @@ class BlockingCalls:
         self._writer = self._threads if transaction is None else GroupWriter(transaction, written)
         self._model_threads = Workers(8, name="jiyi-model")
         self._deferred: set[asyncio.Task[object]] = set()
+        self._gathered: dict[Callable[[list[Any]], object], dict[Any, None]] = {}
+        self._gathering: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
         self._process = os.getpid()
         self.closed = False
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it on a thread."""
         await self._ready()
+        return await self._threads.run(_in_context(function, *args, **kwargs))
+
+    async def run_at_once(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run it on a thread, before what was deferred: for what does not read what that writes."""
+        self._check_open()
         return await self._threads.run(_in_context(function, *args, **kwargs))
 
     async def write(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -182,9 +191,7 @@ class BlockingCalls:
         Where the store has group commit, items that wait for the same function are written by one call of it. It is
         not called in the context of the caller.
         """
-        self._check_open()
-        if self._deferred:
-            await self.finish_deferred()
+        await self._ready()
         if isinstance(self._writer, GroupWriter):
             return await self._writer.run_item(function, item)
         written = (await self._writer.run(functools.partial(function, [item])))[0]
@@ -204,8 +211,31 @@ class BlockingCalls:
         self._deferred.add(task)
         task.add_done_callback(self._deferred.discard)
 
+    def defer_together(self, function: Callable[[list[T]], object], items: Iterable[T]) -> None:
+        """Run it with these items after the current call has returned, together with those of the calls after it.
+
+        The next call of this memory that is not run by `run_at_once` has it run, and waits for it. If there is none, it
+        runs a little later.
+        """
+        if self.closed or self.is_inherited:
+            return
+        self._gathered.setdefault(function, {}).update(dict.fromkeys(items))
+        loop = asyncio.get_running_loop()
+        # The timer of another event loop may never fire: that loop may have ended.
+        if self._gathering is None or self._gathering[0] is not loop:
+            self._gathering = loop, loop.call_later(_GATHERING_SECONDS, self._defer_gathered)
+
+    def _defer_gathered(self) -> None:
+        if self._gathering is not None:
+            self._gathering[1].cancel()
+            self._gathering = None
+        gathered, self._gathered = self._gathered, {}
+        for function, items in gathered.items():
+            self.defer(function, list(items))
+
     async def finish_deferred(self) -> None:
-        """Wait for the deferred calls of this event loop."""
+        """Run what was gathered, and wait for the deferred calls of this event loop."""
+        self._defer_gathered()
         own = [task for task in self._deferred if task.get_loop() is asyncio.get_running_loop()]
         if own:
             await asyncio.wait(own)
@@ -223,7 +253,7 @@ class BlockingCalls:
 
     async def _ready(self) -> None:
         self._check_open()
-        if self._deferred:
+        if self._deferred or self._gathered:
             await self.finish_deferred()
 
     def _check_open(self) -> None:

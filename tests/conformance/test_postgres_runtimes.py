@@ -10,7 +10,7 @@ from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.limits import Limits
 from jiyi.recall.tags import TagMirror
 from jiyi.runtime import MemoryRuntime
-from jiyi.runtime.dependencies import RuntimeDeps
+from jiyi.runtime.dependencies import RuntimeCalls, RuntimeDeps
 from jiyi.runtime.simple import SimpleMemoryRuntime
 from jiyi.testing.conformance import MemoryRuntimeConformance
 from jiyi.text import Vocabulary
@@ -28,9 +28,8 @@ class TestSimpleMemoryRuntimeOnPostgres(OnPostgres, MemoryRuntimeConformance):
         vocabulary = Vocabulary(self.store.user_words)
         parts = RuntimeDeps(self.store, SqlRuntimeStore(database), vocabulary, Limits(), "main", "conformance")
         run = asyncio.to_thread
-        return SimpleMemoryRuntime(
-            parts, TagMirror(self.store), run, run, lambda: None, lambda call, *args: call(*args)
-        )
+        calls = RuntimeCalls(run, run, run, lambda: None, lambda call, items: call(list(items)))
+        return SimpleMemoryRuntime(parts, TagMirror(self.store), calls)
 
     def close_runtime(self) -> None:
         self.store.close()

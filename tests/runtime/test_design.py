@@ -5,13 +5,15 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
 
+from jiyi import execution
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import InvalidInputError, MissingDependencyError, RuntimeUnavailableError, SimpleModeError
 from jiyi.model import clock
@@ -457,3 +459,46 @@ def test_an_answer_does_not_wait_until_it_is_noted_that_it_was_given(
     memory.runtime.get(kept)
     assert behind == [True]
     assert present(memory.get(id=kept)).last_accessed_at == later
+
+
+@pytest.fixture
+def noted(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> Queue[list[str]]:
+    """The ids of each write that notes what was recalled; all memories were last noted two hours ago."""
+    for word in ("tea", "oats", "figs"):
+        memory.runtime.remember("fact", f"{word} at four", "", [word])
+    later = clock.utc_now() + timedelta(hours=2)
+    monkeypatch.setattr(clock, "utc_now", lambda: later)
+    writes: Queue[list[str]] = Queue()
+    touch = SqlRecordStore.touch
+
+    def note(self: SqlRecordStore, ids: Sequence[str], *args: Any, **options: Any) -> None:
+        touch(self, ids, *args, **options)
+        writes.put(sorted(ids))
+
+    monkeypatch.setattr(SqlRecordStore, "touch", note)
+    return writes
+
+
+def test_recalls_in_a_row_are_noted_together_before_the_next_call_that_could_read_it(
+    memory: AgentMemory, noted: Queue[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "_GATHERING_SECONDS", 3_600)
+    found = [memory.runtime.recall(word, 1)[0].id for word in ("tea", "oats", "figs", "tea")]
+    assert noted.empty()
+    memory.runtime.get(found[0])
+    assert noted.get_nowait() == sorted(set(found))
+    assert noted.empty()
+
+
+def test_a_recall_is_noted_soon_though_nothing_else_is_asked(memory: AgentMemory, noted: Queue[list[str]]) -> None:
+    found = memory.runtime.recall("oats", 1)[0].id
+    assert noted.get(timeout=60) == [found]
+
+
+def test_what_was_recalled_last_is_noted_when_the_memory_closes(
+    memory: AgentMemory, noted: Queue[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "_GATHERING_SECONDS", 3_600)
+    found = memory.runtime.recall("figs", 1)[0].id
+    memory.close()
+    assert noted.get_nowait() == [found]

@@ -42,9 +42,7 @@ class MemoryBase:
         self._write = self._calls.write
         self._put_drafts = partial(self._store.put, actor=settings.actor)
         """Always the same function, by which the writer knows the drafts that it may put together."""
-        self._make_runtime: Lazy[MemoryRuntime] = Lazy(
-            lambda: components.make_runtime(self._run, self._write, self._written, self._calls.defer)
-        )
+        self._make_runtime: Lazy[MemoryRuntime] = Lazy(self._new_runtime)
         self._make_notes: Lazy[NotesService] = Lazy(lambda: components.make_notes(self._written))
         self._signals: set[ChangeSignal] = set()
         """The signals that watchers wait for; closed with the memory at the latest."""
@@ -71,6 +69,14 @@ class MemoryBase:
         # A job of an earlier process may come up before the room is used: the runner then makes the room itself.
         deps.runner.learn = self._make_longterm
         return deps
+
+    def _new_runtime(self) -> MemoryRuntime:
+        from jiyi.runtime.dependencies import RuntimeCalls
+
+        calls = self._calls
+        return self._components.make_runtime(
+            RuntimeCalls(self._run, calls.run_at_once, self._write, self._written, calls.defer_together)
+        )
 
     def _new_longterm(self) -> Longterm:
         from jiyi.longterm.api import Longterm

@@ -32,7 +32,11 @@ _DIGITS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUES: Final = {digit: value for value, digit in enumerate(_DIGITS)}
 _TIME_DIGITS: Final = 9
 _RANDOM_DIGITS: Final = 7
+_RANDOM_BITS: Final = 5 * _RANDOM_DIGITS
+_PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
+_PAIR_PLACES: Final = tuple(range(5 * (_TIME_DIGITS + _RANDOM_DIGITS - 2), -1, -10))
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _ID_PATTERN: Final = rf"[{_DIGITS}]{{{_TIME_DIGITS + _RANDOM_DIGITS}}}"
 _ITEM: Final = r"[-*+] (?P<mark>\*\*|__)(?P<time>[^*_\n]{1,20})(?P=mark)"
 _FIRST_LINE: Final = re.compile(
@@ -89,9 +93,10 @@ def local_minute(at: datetime, offset: timedelta) -> LocalMinute:
 
 def new_entry_id(at: datetime, name: str | None = None) -> str:
     """An id for an entry of this moment; with a name always the same one."""
-    number = (at - _EPOCH) // timedelta(milliseconds=1)
     seed = int.from_bytes(os.urandom(5)) if name is None else int(text_hash(name)[:10], 16)
-    return _digits(number, _TIME_DIGITS) + _digits(seed, _RANDOM_DIGITS)
+    number = (at - _EPOCH) // _MILLISECOND << _RANDOM_BITS | seed & (1 << _RANDOM_BITS) - 1
+    # Two digits at once: every append makes an id.
+    return "".join([_PAIRS[number >> place & 1023] for place in _PAIR_PLACES])
 
 
 def moment_of_id(entry_id: str) -> datetime:
@@ -265,10 +270,6 @@ def _offset(text: str) -> timedelta:
     hours, minutes, *seconds = (int(part) for part in text[1:].split(":"))
     offset = timedelta(hours=hours, minutes=minutes, seconds=seconds[0] if seconds else 0)
     return -offset if text[0] == "-" else offset
-
-
-def _digits(number: int, count: int) -> str:
-    return "".join(_DIGITS[number >> 5 * place & 31] for place in range(count - 1, -1, -1))
 
 
 def _quoted(text: str) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from jiyi.execution import Run
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion
 from jiyi.model.limits import check_version, check_whole
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime import checks
+from jiyi.runtime.dependencies import RuntimeCalls
 from jiyi.runtime.service import PendingRecall, RuntimeService
 from jiyi.runtime.values import (
     BaseMemory,
@@ -162,15 +162,12 @@ class MemoryRuntime(Protocol):
 class Runtime:
     """A memory runtime. How memories are found is the service's part; the name says which one it is."""
 
-    def __init__(
-        self, service: RuntimeService, run: Run, write: Run, written: Callable[[], None], later: Callable[..., None]
-    ) -> None:
-        """`later` calls a function after the current call has returned."""
+    def __init__(self, service: RuntimeService, calls: RuntimeCalls) -> None:
         self._service = service
-        self._run = run
-        self._write = write
-        self._written = written
-        self._later = later
+        self._calls = calls
+        self._run = calls.run
+        self._write = calls.write
+        self._written = calls.written
         service.name = self.name
 
     @property
@@ -219,24 +216,24 @@ class Runtime:
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
         question = self._service.question(query, limit, memory_scope, memory_types)
-        return self._noted(await self._run(self._service.recall, question))
+        return self._noted(await self._calls.recall(self._service.recall, question))
 
     async def comprehensive_recall(
         self, query: str, limit: int = 10, *, memory_scope: str | None = None
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
         question = self._service.question(query, limit, memory_scope, None)
-        return self._noted(await self._run(self._service.comprehensive_recall, question))
+        return self._noted(await self._calls.recall(self._service.comprehensive_recall, question))
 
     async def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by."""
         question = self._service.question(query, limit, memory_scope, None)
-        return self._noted(await self._run(self._service.chained_recall, question))
+        return self._noted(await self._calls.recall(self._service.chained_recall, question))
 
     def _noted(self, answer: PendingRecall) -> RecalledMemories:
         """The answer; that it was given is written behind it."""
         if answer.stale:
-            self._later(self._service.note_recalled, answer.scope, answer.stale)
+            self._calls.later(self._service.note_recalled, [(answer.scope, each) for each in answer.stale])
         return answer.memories
 
     # --- feedback and upkeep --------------------------------------------------------------------------------------

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from jiyi.model import clock
 
 if TYPE_CHECKING:
+    from jiyi.execution import Run
     from jiyi.model.limits import Limits
     from jiyi.ports import RecordStore
     from jiyi.ports.runtime import RuntimeStore
     from jiyi.text import Analyzer
+
+T = TypeVar("T")
+
+
+class Together(Protocol):
+    """Calls a function after the current call has returned, once for the items of several calls."""
+
+    def __call__(self, function: Callable[[list[T]], object], items: Iterable[T], /) -> None:
+        """Have the function called with these items."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeCalls:
+    """How a runtime runs blocking work."""
+
+    run: Run
+    recall: Run
+    """Does not wait for what earlier recalls have left to be written: no recall reads it."""
+    write: Run
+    """For one write to the records."""
+    written: Callable[[], None]
+    """Called after each write."""
+    later: Together
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,10 +149,14 @@ class RuntimeService(ABC):
         stale = [hit.id for hit in found.hits if hit.scope == own and now - hit.last_accessed_at > _NOTED_EVERY]
         return PendingRecall(memories, own, stale)
 
-    def note_recalled(self, scope: str, ids: Sequence[str]) -> None:
-        """Note when these were recalled: what is recalled again and again does not fade."""
+    def note_recalled(self, recalled: Sequence[tuple[str, str]]) -> None:
+        """Note by scope and id what was recalled just now: what is recalled again and again does not fade."""
+        by_scope: dict[str, list[str]] = {}
+        for scope, memory_id in recalled:
+            by_scope.setdefault(scope, []).append(memory_id)
         try:
-            self.deps.records.touch(ids, clock.utc_now(), used=False, scope=scope)
+            for scope, ids in by_scope.items():
+                self.deps.records.touch(ids, clock.utc_now(), used=False, scope=scope)
         except StorageError as error:
             # The answer is there; that it was given only delays fading.
             log.warning("runtime=%s recalled memories could not be touched: %s", self.name, type(error).__name__)

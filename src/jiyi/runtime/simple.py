@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from jiyi.execution import Run
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.runtime.api import Runtime
-from jiyi.runtime.dependencies import RuntimeDeps
+from jiyi.runtime.dependencies import RuntimeCalls, RuntimeDeps
 from jiyi.runtime.service import RankedMemories, RuntimeService, log
 from jiyi.runtime.values import MemoryLink
 from jiyi.text import tag_form
@@ -20,16 +19,8 @@ _MAX_LINKS = 256
 class SimpleMemoryRuntime(Runtime):
     """Finds a memory when one of its tags stands in the query: most tags, newest day, strongest, newest first."""
 
-    def __init__(
-        self,
-        deps: RuntimeDeps,
-        mirror: TagMirror,
-        run: Run,
-        write: Run,
-        written: Callable[[], None],
-        later: Callable[..., None],
-    ) -> None:
-        super().__init__(SimpleRuntimeService(deps, mirror), run, write, written, later)
+    def __init__(self, deps: RuntimeDeps, mirror: TagMirror, calls: RuntimeCalls) -> None:
+        super().__init__(SimpleRuntimeService(deps, mirror), calls)
 
 
 class SimpleRuntimeService(RuntimeService):

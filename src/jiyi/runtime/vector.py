@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from jiyi.execution import Run
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request
 from jiyi.runtime.api import Runtime
-from jiyi.runtime.dependencies import RuntimeDeps
+from jiyi.runtime.dependencies import RuntimeCalls, RuntimeDeps
 from jiyi.runtime.service import RankedMemories, RuntimeService
 from jiyi.runtime.values import MemoryLink
 
@@ -22,16 +21,8 @@ _NO_EMBEDDER = "no embedder is configured: memories are found by words and tags,
 class VectorMemoryRuntime(Runtime):
     """Finds what `AgentMemory.recall` finds, without what was said in conversations."""
 
-    def __init__(
-        self,
-        deps: RuntimeDeps,
-        engine: RecallEngine,
-        run: Run,
-        write: Run,
-        written: Callable[[], None],
-        later: Callable[..., None],
-    ) -> None:
-        super().__init__(VectorRuntimeService(deps, engine), run, write, written, later)
+    def __init__(self, deps: RuntimeDeps, engine: RecallEngine, calls: RuntimeCalls) -> None:
+        super().__init__(VectorRuntimeService(deps, engine), calls)
 
 
 class VectorRuntimeService(RuntimeService):

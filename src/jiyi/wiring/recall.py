@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from jiyi.backends.records.sql import Database
     from jiyi.components import Recaller
     from jiyi.config import Settings
-    from jiyi.execution import Run
     from jiyi.indexing import BackgroundIndexer, Drainer
     from jiyi.model.entry import MemoryEntry
     from jiyi.ports import DerivedIndex, Embedder, RecordStore, TextSource, VectorIndex
     from jiyi.recall import RecallEngine
     from jiyi.recall.tags import TagMirror
     from jiyi.runtime import MemoryRuntime
-    from jiyi.runtime.dependencies import RuntimeDeps
+    from jiyi.runtime.dependencies import RuntimeCalls, RuntimeDeps
     from jiyi.text import Vocabulary
 
 _log = logging.getLogger("jiyi.runtime")
@@ -42,7 +41,7 @@ class Recall:
     """The engine that answers recall requests, with its indexes and the runtime on top of it."""
 
     engine: Recaller
-    make_runtime: Callable[[Run, Run, Callable[[], None], Callable[..., None]], MemoryRuntime]
+    make_runtime: Callable[[RuntimeCalls], MemoryRuntime]
     hybrid: RecallEngine | None = None
     """The engine if it has indexes; `None` in simple mode."""
     indexes: tuple[DerivedIndex, ...] = ()
@@ -63,8 +62,8 @@ def tags_only(settings: Settings, store: RecordStore, tags: TagMirror, deps: Run
         ) from error
     _log.info("记忆运行时: %s", SimpleMemoryRuntime.__name__)
 
-    def make(run: Run, write: Run, written: Callable[[], None], later: Callable[..., None]) -> MemoryRuntime:
-        return SimpleMemoryRuntime(deps, tags, run, write, written, later)
+    def make(calls: RuntimeCalls) -> MemoryRuntime:
+        return SimpleMemoryRuntime(deps, tags, calls)
 
     with_notes = settings.workspace is not None and settings.recall_notes
     return Recall(TagsOnlyRecall(store, tags, (*INDEXES, "notes") if with_notes else INDEXES), make)
@@ -128,9 +127,9 @@ def with_indexes(
     )
     _log.info("记忆运行时: %s", "VectorMemoryRuntime")
 
-    def make(run: Run, write: Run, written: Callable[[], None], later: Callable[..., None]) -> MemoryRuntime:
+    def make(calls: RuntimeCalls) -> MemoryRuntime:
         from jiyi.runtime.vector import VectorMemoryRuntime
 
-        return VectorMemoryRuntime(deps(), engine, run, write, written, later)
+        return VectorMemoryRuntime(deps(), engine, calls)
 
     return Recall(engine, make, engine, indexes, indexer)
