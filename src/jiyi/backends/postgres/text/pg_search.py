@@ -15,13 +15,14 @@ from datetime import datetime
 from typing import Any, TypeAlias, assert_never
 
 from jiyi.backends.postgres.text.scorer_queries import Fetch
-from jiyi.backends.postgres.text.tables import ID_HASH, TEXTS, is_storable, word_column
+from jiyi.backends.postgres.text.tables import ID_HASH, TEXTS, word_column
 from jiyi.backends.shared.bm25 import WIDE, by_length, term_weights
 from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.backends.shared.term_rows import CollectionStatistics
 from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.model.overfetch import FACTOR, Fetched, enough, fetch_until_enough
+from jiyi.model.storable import is_storable
 
 Query: TypeAlias = dict[str, Any]
 
