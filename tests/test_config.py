@@ -11,6 +11,7 @@ import pytest
 
 from jiyi import create_memory, load_memory_config
 from jiyi.config import Settings, load_settings
+from jiyi.config.machine_language import machine_language
 from jiyi.errors import ConfigError
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
@@ -551,3 +552,11 @@ def test_a_key_goes_only_to_the_service_it_is_for(tmp_path: Path) -> None:
         embedder="none",
     )
     assert (settings.llm_api_key, settings.embedding_api_key) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [({}, "en"), ({"LANG": ""}, "en"), ({"LANG": "de_DE.UTF-8"}, "en"), ({"LANG": "zh_CN.UTF-8"}, "zh")],
+)
+def test_the_language_of_the_machine_is_that_of_its_locale(environment: dict[str, str], language: str) -> None:
+    assert machine_language(environment) == language

@@ -1,6 +1,7 @@
 """The keyed memory as its users see it: store, recall, get, list, count, forget, history."""
 
 import asyncio
+import inspect
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 from jiyi import AgentMemory as AsyncMemory
 from jiyi import MemoryCategory, MemoryEntry, create_memory
 from jiyi.errors import InvalidInputError, MemoryClosedError
+from jiyi.memory.drafts import STORE_ARGUMENTS
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory, NoopMemory
 from jiyi.testing.fakes import HashEmbedder
@@ -650,3 +652,10 @@ def test_entries_carry_times_in_utc_with_microseconds(memory: AgentMemory) -> No
     assert entry.created_at.tzinfo is UTC
     assert before - 0.001 <= entry.created_at.timestamp() <= after + 0.001
     assert present(memory.get("k")).created_at == entry.created_at
+
+
+@pytest.mark.parametrize("method", ["store", "add", "update"])
+def test_every_field_that_is_checked_is_a_parameter_in_the_same_order(method: str) -> None:
+    parameters = inspect.signature(getattr(AgentMemory, method)).parameters
+    fields = [name for name in STORE_ARGUMENTS if name not in {"key", "scope"}]
+    assert [name for name in parameters if name in fields] == fields

@@ -17,9 +17,12 @@ from jiyi.backends.records.codec import (
     entry_of,
     entry_values,
 )
+from jiyi.backends.records.column_checks import check_column
 from jiyi.backends.records.import_checks import ImportSchema
 from jiyi.backends.records.schema import memory_records
+from jiyi.backends.records.tables import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column, ColumnType
 from jiyi.backends.records.writes import insert_rows
+from jiyi.errors import InvalidInputError
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.limits import Limits
@@ -102,3 +105,23 @@ def test_a_change_of_a_versioned_field_is_named_and_bookkeeping_is_not() -> None
     changed = changed_fields(EMPTY, replace(FULL, id=EMPTY.id))
     assert changed == list(VERSIONED_FIELDS)
     assert not {"id", "scope", "key", "access_count", "last_accessed_at", "updated_at", "version"} & set(changed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "wrong"),
+    [
+        (TEXT, "any text, 也可以\nin lines", "a\x00b"),
+        (TEXT, "", "half a pair \ud800"),
+        (INTEGER, 3, -1),
+        (BOOLEAN, True, 1),
+        (REAL, 0.5, 1.5),
+        (TIME, NOON, NOON.replace(tzinfo=None)),
+    ],
+)
+def test_a_column_without_a_check_of_its_own_is_checked_by_its_type(
+    kind: ColumnType, good: object, wrong: object
+) -> None:
+    column = Column("mood", kind)
+    check_column(column, Limits(), good)
+    with pytest.raises(InvalidInputError):
+        check_column(column, Limits(), wrong)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.model.storable import storable
+from jiyi.model.storable import is_storable, not_storable, storable
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,6 @@ def test_any_text_becomes_storable_and_keeps_its_length(text: str) -> None:
     assert stored.encode("utf-8").decode("utf-8") == stored
     assert "\x00" not in stored
     assert len(stored) == len(text)
+    assert is_storable(stored)
+    assert is_storable(text) == (stored == text) == (not not_storable(text))
     assert storable(stored) == stored

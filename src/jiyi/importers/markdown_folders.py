@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -13,13 +13,15 @@ import yaml
 from jiyi.errors import ImportFormatError
 from jiyi.importers.records import ImportedEntry, LeftOut, Stream, digest, entries_of_text, origin, time_of
 from jiyi.importers.sources import Source
+from jiyi.model.daily_note import DAY_FORMAT, NOTES_FOLDER, day_of, is_daily, moment_of
 from jiyi.model.storable import storable
 
+_OPENCLAW_FILES: Final = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md", "AGENTS.md")
 BASIC_MEMORY: Final = (
     "a folder of basic-memory: Markdown files with front matter (title, type, permalink), observations "
     "'- [category] text #tag (context)' and relations '- relation [[Other]]'"
 )
-OPENCLAW: Final = "an OpenClaw workspace: MEMORY.md, USER.md, SOUL.md, IDENTITY.md, AGENTS.md, memory/YYYY-MM-DD.md"
+OPENCLAW: Final = f"an OpenClaw workspace: {', '.join(_OPENCLAW_FILES)}, {NOTES_FOLDER}/{DAY_FORMAT}.md"
 CLAUDE_CODE: Final = "a folder of Claude Code: CLAUDE.md, .claude/rules/*.md, memory/MEMORY.md and memory/*.md"
 
 _FRONT: Final = re.compile(r"\A---\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -28,7 +30,6 @@ _RELATION: Final = re.compile(r"^[ \t]*[-*] ([^\[\]\n]+?) \[\[([^\]\n]+)\]\][^\n
 _TAG: Final = re.compile(r"(?<!\S)#([\w/-]+)")
 _CONTEXT: Final = re.compile(r" \(([^()]*)\)$")
 _HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$")
-_OPENCLAW_FILE: Final = re.compile(r"(MEMORY|USER|SOUL|IDENTITY|AGENTS)\.md|memory/(\d{4}-\d\d-\d\d)\.md")
 _CLAUDE_CODE_FILE: Final = re.compile(r"(.*/)?CLAUDE(\.local)?\.md|(.*/)?\.claude/rules/.+\.md|(.*/)?memory/[^/]+\.md")
 
 
@@ -88,13 +89,15 @@ def _note(name: str, front: dict[str, Any], body: str) -> Stream:
 
 def read_openclaw(source: Source) -> Stream:
     """A memory for each section of each file; those of a day have its date."""
-    names = [name for name in _markdown(source, OPENCLAW) if _OPENCLAW_FILE.fullmatch(name)]
+    names = [name for name in _markdown(source, OPENCLAW) if _is_of_openclaw(name)]
     if not names:
         raise ImportFormatError(f"{source.path} has none of the files; expected is {OPENCLAW}")
     for name in names:
-        day = re.search(r"(\d{4}-\d\d-\d\d)\.md", name)
-        when = time_of(day[1]) if day else None
-        yield from _sections("openclaw", name, source.read(name), when and when.replace(hour=12))
+        yield from _sections("openclaw", name, source.read(name), moment_of(day_of(name), UTC))
+
+
+def _is_of_openclaw(name: str) -> bool:
+    return name in _OPENCLAW_FILES or (is_daily(name) and name.rpartition("/")[0] == NOTES_FOLDER)
 
 
 def read_claude_code(source: Source) -> Stream:

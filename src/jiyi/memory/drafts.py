@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -17,23 +17,6 @@ from jiyi.model.namespace import check_namespace
 from jiyi.ports import Draft
 
 _STORED = Source()
-
-
-class FieldArguments(TypedDict):
-    """The arguments of `store`, `add` and `update` that become fields of the entry, before they are checked."""
-
-    content: object
-    category: object
-    tags: object
-    importance: object
-    memory_type: object
-    domain: object
-    conversation_id: object
-    occurred_at: object
-    position: object
-    metadata: object
-    namespace: object
-    expires_at: object
 
 
 def source_of_trust(trust: object) -> Source:
@@ -59,7 +42,7 @@ def make_drafts(
             raise _wrong_names(index, entry)
         try:
             key = limits.check_key(entry["key"])
-            checked.append((scope_of(entry.get("scope")), key, _checked(limits, entry)))
+            checked.append((scope_of(entry.get("scope")), key, checked_fields(limits, entry)))
         except InvalidInputError as error:
             raise type(error)(f"entries[{index}]: {error}") from None
     # One time for all: they are stored by one call, and their ids tell their order.
@@ -91,13 +74,11 @@ def _draft(
     return Draft(entry, _PATCHED if len(given) == 1 else _PATCHED - given.keys())
 
 
-def checked_fields(limits: Limits, **arguments: Unpack[FieldArguments]) -> dict[str, Any]:
-    """The fields of an entry that were given, checked. `None` means not given."""
-    return _checked(limits, arguments)
+def checked_fields(limits: Limits, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an entry that are among the arguments of a method, which are its `locals()`, checked.
 
-
-def _checked(limits: Limits, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of those arguments that are fields, checked."""
+    `None` means not given.
+    """
     found = {}
     for name, value in arguments.items():
         if value is not None and (check := _CHECKS.get(name)) is not None:
@@ -119,7 +100,9 @@ _CHECKS: dict[str, Callable[[Limits, Any], Any]] = {
     "namespace": lambda _, value: check_namespace(value),
     "expires_at": lambda _, value: clock.require_aware(value, "expires_at"),
 }
-"""By the names of the arguments; key and scope, which are not among them, are checked by themselves."""
+"""The arguments of `store`, `add` and `update` that become fields of the entry, in the order of the parameters.
+
+Key and scope, which are not among them, are checked by themselves."""
 
 
 _PATCHED = frozenset(
@@ -160,5 +143,5 @@ def check_category(category: object) -> MemoryCategory:
 
 
 # In the order of the parameters of `store`.
-STORE_ARGUMENTS = ("key", "content", "category", "scope", *list(FieldArguments.__annotations__)[2:])
+STORE_ARGUMENTS = ("key", "content", "category", "scope", *list(_CHECKS)[2:])
 _ARGUMENTS = frozenset(STORE_ARGUMENTS)

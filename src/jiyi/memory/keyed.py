@@ -51,21 +51,7 @@ class KeyedMemory(MemoryBase):
         `namespace` files the entry inside its scope. A new entry has the category `core` if none is given.
         """
         own, checked = self._scope(scope), self._limits.check_key(key)
-        given = checked_fields(
-            self._limits,
-            content=content,
-            category=category,
-            tags=tags,
-            importance=importance,
-            memory_type=memory_type,
-            domain=domain,
-            conversation_id=conversation_id,
-            occurred_at=occurred_at,
-            position=position,
-            metadata=metadata,
-            namespace=namespace,
-            expires_at=expires_at,
-        )
+        given = checked_fields(self._limits, locals())
         return await self._put_one(new_draft(self._limits, own, checked, given))
 
     async def add(
@@ -86,21 +72,7 @@ class KeyedMemory(MemoryBase):
         expires_at: datetime | None = None,
     ) -> MemoryEntry:
         """Remember `content` without a key; on disk when this returns. Each call makes a new entry, found by its id."""
-        given = checked_fields(
-            self._limits,
-            content=content,
-            category=category,
-            tags=tags,
-            importance=importance,
-            memory_type=memory_type,
-            domain=domain,
-            conversation_id=conversation_id,
-            occurred_at=occurred_at,
-            position=position,
-            metadata=metadata,
-            namespace=namespace,
-            expires_at=expires_at,
-        )
+        given = checked_fields(self._limits, locals())
         return await self._put_one(new_draft(self._limits, self._scope(scope), None, given))
 
     async def store_many(
@@ -244,21 +216,7 @@ class KeyedMemory(MemoryBase):
             raise InvalidInputError("pass key_or_id or an id, not both")
         by_id = id is not None
         named = self._limits.check_id(id if by_id else key_or_id, "id" if by_id else "key_or_id")
-        changes = checked_fields(
-            self._limits,
-            content=content,
-            category=category,
-            tags=tags,
-            importance=importance,
-            memory_type=memory_type,
-            domain=domain,
-            conversation_id=conversation_id,
-            occurred_at=occurred_at,
-            position=position,
-            metadata=metadata,
-            namespace=namespace,
-            expires_at=expires_at,
-        )
+        changes = checked_fields(self._limits, locals())
         changes |= cleared_fields(clear, changes)
         if not changes:
             raise InvalidInputError("nothing to change: give content, tags or another field, or name one in clear")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NotRequired, TypeAlias, TypedDict, Unpack
+from typing import Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
@@ -21,24 +21,6 @@ _MAX_OFFSET = 2**31 - 1
 _MAX_TEXTS = 256
 _FORGET_AT_ONCE = 500
 """How many entries one transaction of `forget_many` forgets."""
-
-Words: TypeAlias = str | Iterable[str] | None
-
-
-class Conditions(TypedDict):
-    """The conditions of `list`, `count` and `forget_many` as they were given."""
-
-    category: Words
-    memory_types: Words
-    domains: Words
-    tags: Iterable[str] | None
-    conversation_id: str | None
-    key_prefix: str | None
-    namespace: Sequence[str] | None
-    since: datetime | None
-    until: datetime | None
-    where: Mapping[str, Any] | None
-    now: NotRequired[datetime | None]
 
 
 class Listing(MemoryBase):
@@ -64,20 +46,7 @@ class Listing(MemoryBase):
 
         With `now` those count that had not expired at that moment, also if they are archived since.
         """
-        filters = self._filters(
-            visible_scopes(self._scope(scope)),
-            category=category,
-            memory_types=memory_types,
-            domains=domains,
-            tags=tags,
-            conversation_id=conversation_id,
-            key_prefix=key_prefix,
-            namespace=namespace,
-            since=since,
-            until=until,
-            where=where,
-            now=now,
-        )
+        filters = self._filters(visible_scopes(self._scope(scope)), locals())
         return await self._run(self._store.count, filters)
 
     async def forget_many(
@@ -104,19 +73,7 @@ class Listing(MemoryBase):
         counts.
         """
         own = (self._scope(scope),)
-        filters = self._filters(
-            own,
-            category=category,
-            memory_types=memory_types,
-            domains=domains,
-            tags=tags,
-            conversation_id=conversation_id,
-            key_prefix=key_prefix,
-            namespace=namespace,
-            since=since,
-            until=until,
-            where=where,
-        )
+        filters = self._filters(own, locals())
         if filters in (make_filters(own), make_filters(own, without_types=(MESSAGE_TYPE,))):
             raise InvalidInputError("forget_many needs a condition, such as key_prefix, tags or where")
         matched = await self._run(self._store.count, filters)
@@ -214,26 +171,16 @@ class Listing(MemoryBase):
         check_whole(offset, "offset", 0, _MAX_OFFSET)
         order = make_order(sort, descending)
         after = None if cursor is None else place_of_cursor(cursor, order)
-        filters = self._filters(
-            visible_scopes(self._scope(scope)),
-            category=category,
-            memory_types=memory_types,
-            domains=domains,
-            tags=tags,
-            conversation_id=conversation_id,
-            key_prefix=key_prefix,
-            namespace=namespace,
-            since=since,
-            until=until,
-            where=where,
-            now=now,
-        )
+        filters = self._filters(visible_scopes(self._scope(scope)), locals())
         # One more than asked for: it tells whether another page follows.
         found = await self._run(self._store.page, filters, limit=most + 1, offset=offset, order=order, after=after)
         return _page(found, most, order)
 
-    def _filters(self, scopes: tuple[str, ...], **given: Unpack[Conditions]) -> Filters:
-        """The conditions, checked. Messages are left out unless a type or a conversation is asked for."""
+    def _filters(self, scopes: tuple[str, ...], given: Mapping[str, Any]) -> Filters:
+        """The conditions among the arguments of a method, which are its `locals()`, checked.
+
+        Messages are left out unless a type or a conversation is asked for.
+        """
         limits, conversation_id, key_prefix = self._limits, given["conversation_id"], given["key_prefix"]
         session = None if conversation_id is None else limits.check_id(conversation_id, "conversation_id")
         now = given.get("now")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
+from jiyi.model.storable import is_storable
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
@@ -73,10 +74,9 @@ def _decoded(cursor: str) -> tuple[object, object, str, str] | None:
     if not isinstance(parts, list) or len(parts) != 4:
         return None
     sort, descending, value, entry_id = parts
-    if not isinstance(value, str) or not isinstance(entry_id, str) or "\x00" in value + entry_id:
+    if not isinstance(value, str) or not isinstance(entry_id, str) or not is_storable(value + entry_id):
         return None
-    # Raises an error for a lone surrogate and for what is no time.
-    (value + entry_id).encode("utf-8")
+    # Raises an error for what is no time.
     if sort != "key":
         clock.from_text(value)
     return sort, descending, value, entry_id

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from jiyi.errors import InvalidInputError
+from jiyi.model.storable import LONE_SURROGATE, is_storable
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
 _FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
@@ -19,8 +20,6 @@ _TIME_FIELDS = ("created_at", "timestamp", "create_time", "date")
 _ISO_DATE = re.compile(r"\d{4}-?\d\d-?\d\d(?:\Z|[T ])")
 # From 1990 to 2100: other numbers are counters, not times.
 _FIRST_SECOND, _LAST_SECOND = 631_152_000, 4_102_444_800
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _options: dict[str, Any] = {"allow_nan": False, "separators": (",", ":")}
 _readable_encoder = json.JSONEncoder(ensure_ascii=False, **_options)
 _ascii_encoder = json.JSONEncoder(ensure_ascii=True, **_options)
@@ -121,7 +120,7 @@ def encode_message(message: Message) -> str:
     """JSON that people can read in the database; escaped where a lone surrogate would not survive it."""
     data = message.to_dict()
     text = _readable_encoder.encode(data)
-    return _ascii_encoder.encode(data) if _SURROGATE.search(text) else text
+    return _ascii_encoder.encode(data) if LONE_SURROGATE.search(text) else text
 
 
 def decode_message(text: str) -> Message:
@@ -154,7 +153,7 @@ def check_message(value: object, where: str) -> Message:
         raise InvalidInputError(
             f"{where} has no role; use 'user', 'assistant', 'system' or 'tool' (an item without a role needs a type)"
         )
-    if _UNSTORABLE.search(message.role):
+    if not is_storable(message.role):
         raise InvalidInputError(f"{where} has a role with a lone surrogate or NUL: {message.role!a}; remove it")
     if not isinstance(message.content, str | list | None):
         raise InvalidInputError(
@@ -179,7 +178,7 @@ def _is_plain(message: Message) -> bool:
         message.extra == {}
         and message.tool_calls is None
         and all(
-            value is None or (type(value) is str and (value.isascii() or not _SURROGATE.search(value)))
+            value is None or (type(value) is str and (value.isascii() or not LONE_SURROGATE.search(value)))
             for value in (message.role, message.content, message.tool_call_id, message.name)
         )
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from jiyi.errors import InvalidInputError
+from jiyi.model.storable import is_storable
 
 MAX_PARTS: Final = 32
 MAX_CHARACTERS: Final = 512
@@ -46,8 +47,6 @@ def _check_part(part: object, name: str) -> str:
         raise InvalidInputError(f"{name} has an empty part; name it or leave it out")
     if any(each < " " for each in part):
         raise InvalidInputError(f"{name} has a part with a control character: {ascii(part)[:80]}; remove it")
-    try:
-        part.encode("utf-8")
-    except UnicodeEncodeError:
-        raise InvalidInputError(f"{name} has a part with a lone surrogate: {ascii(part)[:80]}; remove it") from None
+    if not is_storable(part):
+        raise InvalidInputError(f"{name} has a part with a lone surrogate: {ascii(part)[:80]}; remove it")
     return str(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 INVISIBLE: Final = (
@@ -9,6 +10,8 @@ INVISIBLE: Final = (
 )
 """A pattern: controls, line and paragraph separators, characters without width, those that reorder a line, and lone
 surrogates."""
+LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half of a pair: a character that has no form in UTF-8."""
 
 
 def storable(text: str) -> str:
@@ -16,6 +19,11 @@ def storable(text: str) -> str:
     if "\x00" in text:
         text = text.replace("\x00", " ")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def is_storable(text: str) -> bool:
+    """Whether every database takes it as text."""
+    return not not_storable(text)
 
 
 def not_storable(text: str) -> str:

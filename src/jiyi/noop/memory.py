@@ -5,8 +5,7 @@ Every method has the signature of its interface. Those that have nothing to say 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Self
 
 from jiyi.interfaces import Memory
@@ -15,13 +14,14 @@ from jiyi.model.change import MemoryChange
 from jiyi.model.chat import Erased
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.listing import Forgotten, Page
-from jiyi.model.message import MessageLike
 from jiyi.model.scope_report import ScopeReceipt, ScopeStatistics
 from jiyi.noop.agent import NoopAgent
-from jiyi.noop.methods import empty, no_changes, none, raises, returns, returns_entry
+from jiyi.noop.methods import empty, no_changes, none, raises, returns, returns_entry, signed_as
 from jiyi.noop.rooms import NoopChat, NoopLongterm, NoopNotes, NoopRuntime
 from jiyi.ports import ImportCounts
-from jiyi.tools import BoundTools, Toolbox
+from jiyi.tools import Toolbox
+
+_TOKEN_LIMIT = 64_000
 
 # --- the memory ------------------------------------------------------------------------------------------------------
 
@@ -44,42 +44,21 @@ class NoopMemory:
         """A long-term room that keeps nothing."""
         return NoopLongterm()
 
-    def chat(
-        self,
-        session_id: str | None = None,
-        *,
-        token_limit: int | None = None,
-        scope: str | None = None,
-        soft_threshold: float | None = None,
-        reserve: int | None = None,
-        summarize_prompt: str | None = None,
-        summarizer: Any = None,
-        count_tokens: Callable[[str], int] | None = None,
-    ) -> NoopChat:
+    @signed_as(Memory.chat)
+    def chat(self, given: Mapping[str, Any]) -> NoopChat:
         """A conversation that keeps nothing."""
-        return NoopChat(session_id or "", token_limit or 64_000)
+        return NoopChat(given["session_id"] or "", given["token_limit"] or _TOKEN_LIMIT)
 
     def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2_000) -> Toolbox:
         """No tools: a model is not told of a memory that keeps nothing."""
         return Toolbox()
 
-    def agent(
-        self,
-        session_id: str | None = None,
-        *,
-        user: str | None = None,
-        kind: str = "main",
-        instructions: str | None = None,
-        token_limit: int | None = None,
-        reply_tokens: int | None = None,
-        tools: Iterable[str] | None = None,
-        own_tools: BoundTools | None = None,
-        max_rounds: int = 8,
-        extract: bool = True,
-        time_zone: str | tzinfo | None = None,
-    ) -> NoopAgent:
+    @signed_as(Memory.agent)
+    def agent(self, given: Mapping[str, Any]) -> NoopAgent:
         """An assistant that remembers nothing."""
-        return NoopAgent(session_id or "", user or "main", kind, instructions, token_limit or 64_000)
+        session_id, user, token_limit = given["session_id"], given["user"], given["token_limit"]
+        known = given["kind"], given["instructions"]
+        return NoopAgent(session_id or "", user or "main", *known, token_limit or _TOKEN_LIMIT)
 
     async def store_many(
         self, entries: Iterable[Mapping[str, Any]], progress: Any = None, *, trust: str = "user"
@@ -91,16 +70,10 @@ class NoopMemory:
         """Nothing was ever kept."""
         return set()
 
-    async def save_conversation_history(
-        self,
-        session_id: str | None,
-        messages: Sequence[MessageLike],
-        *,
-        created_at: datetime | None = None,
-        scope: str | None = None,
-    ) -> str:
+    @signed_as(Memory.save_conversation_history)
+    async def save_conversation_history(self, given: Mapping[str, Any]) -> str:
         """Returns the session id; the messages are dropped."""
-        return session_id or ""
+        return given["session_id"] or ""
 
     async def forget_session(self, session_id: str, *, scope: str | None = None, facts: bool = False) -> Erased:
         """A receipt for nothing."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import Any, ParamSpec, TypeVar, cast
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -16,6 +16,7 @@ from jiyi.model.identity import new_id
 
 P = ParamSpec("P")
 R = TypeVar("R")
+M = TypeVar("M", bound=Callable[..., Any])
 
 
 def returns(method: Callable[P, Coroutine[Any, Any, R]], value: Callable[[], R]) -> Callable[P, Coroutine[Any, Any, R]]:
@@ -36,6 +37,29 @@ def raises(method: Callable[P, Coroutine[Any, Any, R]], message: str) -> Callabl
         raise InvalidInputError(message)
 
     return call
+
+
+def signed_as(method: M) -> Callable[[Callable[[Any, Mapping[str, Any]], Any]], M]:
+    """Gives a function the signature of a method; the function gets the object, and the arguments by their names."""
+    signature = inspect.signature(method)
+
+    def decorate(function: Callable[[Any, Mapping[str, Any]], Any]) -> M:
+        def arguments(*args: Any, **kwargs: Any) -> tuple[Any, Mapping[str, Any]]:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return args[0], bound.arguments
+
+        async def answer(*args: Any, **kwargs: Any) -> Any:
+            return await function(*arguments(*args, **kwargs))
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return function(*arguments(*args, **kwargs))
+
+        signed: Any = functools.wraps(method)(answer if inspect.iscoroutinefunction(method) else call)
+        signed.__doc__ = function.__doc__
+        return cast("M", signed)
+
+    return decorate
 
 
 def returns_entry(

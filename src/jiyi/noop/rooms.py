@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 from jiyi.chat import ChatStatus, ChatWindow, Compaction
 from jiyi.interfaces import ChatInterface, LongtermInterface, NotesInterface
 from jiyi.model import clock
 from jiyi.model.chat import FIRST_EPOCH, Epoch, Erased
 from jiyi.model.domain import GENERAL_CHAT
-from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.note import AppendedNote, NotesContext, NoteText, ScanReport
 from jiyi.runtime.api import MemoryRuntime
-from jiyi.runtime.values import ConsolidationReport, FeedbackResult, MergeLike, NewMemory, RecalledMemories
+from jiyi.runtime.values import ConsolidationReport, FeedbackResult, RecalledMemories
 
 if TYPE_CHECKING:
     from jiyi.longterm.forgetting import ForgettingPlan
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from jiyi.notes.proposals import Proposal
     from jiyi.notes.workspace_import import Imported
 
-from jiyi.noop.methods import none, returns
+from jiyi.noop.methods import none, returns, signed_as
 
 # --- values of the rooms, imported when they are needed -------------------------------------------------------------
 
@@ -125,11 +124,10 @@ class NoopChat:
 class NoopNotes:
     """Notes without a workspace: nothing is written, nothing is read."""
 
-    async def memory_append(
-        self, text: str, *, kind: str = "main", by: str = "agent", source: str = "", at: datetime | None = None
-    ) -> AppendedNote:
+    @signed_as(NotesInterface.memory_append)
+    async def memory_append(self, given: Mapping[str, Any]) -> AppendedNote:
         """A receipt without a path."""
-        return AppendedNote(new_id(), "", clock.utc_now() if at is None else at)
+        return AppendedNote(new_id(), "", given["at"] or clock.utc_now())
 
     async def memory_get(
         self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
@@ -170,40 +168,10 @@ class NoopNotes:
 class NoopLongterm:
     """The long-term room of a memory that keeps nothing."""
 
-    @overload
-    async def cleanup_forgotten_memories(
-        self,
-        user_id: str,
-        base_retention: float = ...,
-        strengthening_factor: float = ...,
-        threshold: float = ...,
-        exclude_memory_types: Sequence[str] = ...,
-        dry_run: Literal[False] = ...,
-    ) -> int: ...
-
-    @overload
-    async def cleanup_forgotten_memories(
-        self,
-        user_id: str,
-        base_retention: float = ...,
-        strengthening_factor: float = ...,
-        threshold: float = ...,
-        exclude_memory_types: Sequence[str] = ...,
-        *,
-        dry_run: Literal[True],
-    ) -> ForgettingPlan: ...
-
-    async def cleanup_forgotten_memories(
-        self,
-        user_id: str,
-        base_retention: float = 0.9,
-        strengthening_factor: float = 1.5,
-        threshold: float = DEFAULT_THRESHOLD,
-        exclude_memory_types: Sequence[str] = (),
-        dry_run: bool = False,  # noqa: FBT001, FBT002 - the parameter of the interface
-    ) -> int | ForgettingPlan:
+    @signed_as(LongtermInterface.cleanup_forgotten_memories)
+    async def cleanup_forgotten_memories(self, given: Mapping[str, Any]) -> int | ForgettingPlan:
         """Nothing to forget."""
-        if not dry_run:
+        if not given["dry_run"]:
             return 0
         from jiyi.longterm.forgetting import ForgettingPlan
 
@@ -236,30 +204,16 @@ class NoopRuntime:
         """The name of this class."""
         return type(self).__name__
 
-    async def feedback(
-        self,
-        useful_memory_ids: Iterable[str] = (),
-        recalled_memory_ids: Iterable[str] = (),
-        new_memories: Iterable[NewMemory] = (),
-        merge_groups: Iterable[MergeLike] = (),
-        *,
-        memory_scope: str | None = None,
-        request_id: str | None = None,
-    ) -> FeedbackResult:
+    @signed_as(MemoryRuntime.feedback)
+    async def feedback(self, given: Mapping[str, Any]) -> FeedbackResult:
         """Every id is unknown."""
-        ids = dict.fromkeys((*useful_memory_ids, *recalled_memory_ids))
+        ids = dict.fromkeys((*given["useful_memory_ids"], *given["recalled_memory_ids"]))
         return FeedbackResult(merged={}, unknown_ids=tuple(ids))
 
-    async def consolidate_memories(
-        self,
-        *,
-        memory_scope: str | None = None,
-        dry_run: bool = False,
-        now: datetime | None = None,
-        rules: Any = None,
-    ) -> ConsolidationReport:
+    @signed_as(MemoryRuntime.consolidate_memories)
+    async def consolidate_memories(self, given: Mapping[str, Any]) -> ConsolidationReport:
         """A report of nothing."""
-        return ConsolidationReport(dry_run=dry_run, examples={"merged": (), "faded": (), "archived": ()})
+        return ConsolidationReport(dry_run=given["dry_run"], examples={"merged": (), "faded": (), "archived": ()})
 
     remember = returns(MemoryRuntime.remember, new_id)
     recall = returns(MemoryRuntime.recall, RecalledMemories)

@@ -26,7 +26,7 @@ from jiyi.model.note import (
     ScanReport,
     thread_of,
 )
-from jiyi.model.storable import storable
+from jiyi.model.storable import is_storable, storable
 from jiyi.notes import text_encoding
 from jiyi.notes.files import Files
 from jiyi.notes.markdown import Document, take_apart, with_headings
@@ -41,6 +41,7 @@ _BATCH_PIECES: Final = 2_000
 # The clock of a file system ticks every few milliseconds: within one tick a file can change and look the same.
 _TICK_NANOSECONDS: Final = 50_000_000
 _MAX_TAGS: Final = 64
+_MAX_TAG_CHARACTERS: Final = 100
 _UNREAD: Final = "it cannot be searched"
 
 
@@ -243,7 +244,8 @@ def _tags(properties: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(listed, list):
         return ()
     named = (str(tag).strip().removeprefix("#") for tag in listed if isinstance(tag, str | int))
-    return tuple(dict.fromkeys(tag for tag in named if tag and "\x00" not in tag and len(tag) <= 100))[:_MAX_TAGS]
+    kept = (tag for tag in named if tag and is_storable(tag) and len(tag) <= _MAX_TAG_CHARACTERS)
+    return tuple(dict.fromkeys(kept))[:_MAX_TAGS]
 
 
 def _below(path: str, folders: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 
+R = TypeVar("R")
 _MAX_ARCHIVED: Final = 10_000
 """How many archived entries a question about an earlier time looks at, those that expired last."""
 WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
@@ -111,10 +112,10 @@ class RecallEngine:
         request = narrowed(request, self.store)
         if frozenset() in {request.filters.ids, request.filters.among}:
             return Answer([], 0)
-        answer = self._answer_safely(request)
+        answer = _retried(lambda: self._answer(request))
         if short_because_of_expiry(request, answer, self.store, self.settings):
-            filters = replace(request.filters, beyond_expired=True)
-            answer = self._answer_safely(replace(request, filters=filters))
+            beyond = replace(request, filters=replace(request.filters, beyond_expired=True))
+            answer = _retried(lambda: self._answer(beyond))
         if not answer.may_be_corrected:
             return answer
         hits, instead = mark_corrected(answer.hits, self.store, self.analyzer)
@@ -124,18 +125,9 @@ class RecallEngine:
             hits = found[: request.limit]
         return answer._replace(hits=hits)
 
-    def _answer_safely(self, request: Request) -> Answer:
-        try:
-            return self._answer(request)
-        except IndexDamagedError:
-            return self._answer(request)
-
     def similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
         """For each entry of these scopes how near in meaning it is to each text; NaN where there is no vector."""
-        try:
-            return self._similarities(texts, ids, scopes)
-        except IndexDamagedError:
-            return self._similarities(texts, ids, scopes)
+        return _retried(lambda: self._similarities(texts, ids, scopes))
 
     def _similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
         index = self.vectors
@@ -448,3 +440,11 @@ class RecallEngine:
         if found.search.sources.text is None:
             return found
         return found._replace(proposed=list(dict.fromkeys(ask(self.proposers, (TEXT,), found.search, found.coverage))))
+
+
+def _retried(ask: Callable[[], R]) -> R:
+    """The answer. An index that turns out to be damaged while it is asked is rebuilt by asking once more."""
+    try:
+        return ask()
+    except IndexDamagedError:
+        return ask()

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
+from jiyi.model.overfetch import FACTOR, Fetched, enough, fetch_until_enough
 from jiyi.recall.freshness import not_answered
-from jiyi.recall.search import enough, next_look, vector_limit
+from jiyi.recall.search import passing, vector_limit
 
 if TYPE_CHECKING:
     from jiyi.model.filters import Filters
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 TEXT, VECTORS, RECORDS = "text", "vectors", "records"
 """The sources. Proposers of `text` are asked while the question is embedded, the others afterwards."""
-
-
-_LOOK_AHEAD: Final = 4
 
 
 class Proposer(Protocol):
@@ -57,18 +55,18 @@ def _matches(
     """
     if not filters.left_to_records:
         return text.propose(name, terms, filters, limit=limit, labels=labels)
-    asked = _LOOK_AHEAD * limit
+    first = FACTOR * limit
     if filters.among is not None:
         # An index that is told among which entries to look proposes hardly any others.
-        asked = limit
+        first = limit
     elif filters.estimate is not None:
-        asked = max(asked, enough(limit, filters.estimate, text.statistics(filters.scopes, (), ()).entries))
-    while True:
+        first = max(first, enough(limit, filters.estimate, text.statistics(filters.scopes, (), ()).entries))
+
+    def fetch(asked: int) -> Fetched[str]:
         found = text.propose(name, terms, filters, limit=asked, labels=labels)
-        passed = search.sources.records.admitted(found, filters)
-        if len(passed) >= limit or len(found) < asked:
-            return [each for each in found if each in passed][:limit]
-        asked = next_look(asked, len(passed), limit)
+        return passing(found, search.sources.records, filters), len(found) < asked
+
+    return (fetch_until_enough(fetch, limit, first) or [])[:limit]
 
 
 class WordProposer:

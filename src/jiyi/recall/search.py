@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.model.filters import Filters
+from jiyi.model.overfetch import Fetched, enough, fetch_until_enough
 from jiyi.ports import ComparesLists
 from jiyi.ports.optional import provides
 from jiyi.recall.question import Period, Question, read_question
@@ -80,18 +81,15 @@ class FilteredScan:
         if listed is not None:
             return listed
         if scan.count > _MANY_TEXTS and (filters.among is None or len(filters.among) > scan.count // 100):
-            asked = _LOOK_AHEAD[1 if filters.domains else 0] * limit
+            first = _LOOK_AHEAD[1 if filters.domains else 0] * limit
             if filters.estimate is not None:
-                asked = max(asked, enough(limit, filters.estimate, scan.count))
+                first = max(first, enough(limit, filters.estimate, scan.count))
             most = max(_LOOK_AHEAD[-1] * limit, scan.count // _SHARE_LOOKED_AT)
-            while True:
-                first = scan.best(asked)
-                passed = self._store.admitted(first, filters)
-                if len(passed) >= limit:
-                    return [each for each in first if each in passed][:limit]
-                if asked >= most:
-                    break
-                asked = min(next_look(asked, len(passed), limit), most)
+            found = fetch_until_enough(
+                lambda asked: (passing(scan.best(asked), self._store, filters), False), limit, first, most=most
+            )
+            if found is not None:
+                return found[:limit]
         if filters.among is not None:
             self.allowed = sorted(filters.among)
             return self._best_among(limit, filters)
@@ -119,25 +117,19 @@ class FilteredScan:
         self, limit: int, filters: Filters, best: Callable[[int], Sequence[str] | None]
     ) -> list[str] | None:
         """The first that pass; more and more are looked at until they are enough. `None` if there is no answer."""
-        asked = limit
-        while True:
+
+        def fetch(asked: int) -> Fetched[str] | None:
             first = best(asked)
-            if first is None:
-                return None
-            passed = self._store.admitted(first, filters)
-            if len(passed) >= limit or len(first) < asked:
-                return [each for each in first if each in passed][:limit]
-            asked = next_look(asked, len(passed), limit)
+            return None if first is None else (passing(first, self._store, filters), len(first) < asked)
+
+        found = fetch_until_enough(fetch, limit, limit)
+        return None if found is None else found[:limit]
 
 
-def enough(limit: int, passing: int, count: int) -> int:
-    """How many of the best of `count` to look at so that `limit` pass, if those that pass are spread evenly."""
-    return min(count, 3 * limit * count // (2 * passing + 2))
-
-
-def next_look(asked: int, passed: int, limit: int) -> int:
-    """How many of the best to look at next, after so few of them have passed: as many as should do, and some more."""
-    return max(2 * asked, asked * limit * 3 // (2 * max(passed, 1)))
+def passing(ids: Sequence[str], records: RecordStore, filters: Filters) -> list[str]:
+    """Those that the filters admit, in the same order."""
+    passed = records.admitted(ids, filters)
+    return [each for each in ids if each in passed]
 
 
 class Sources(NamedTuple):

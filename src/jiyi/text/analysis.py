@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.searched_text import CONTENT_ONLY, SearchedText
+from jiyi.model.storable import LONE_SURROGATE
 from jiyi.text.normalize import fold
 from jiyi.text.stopwords import CHINESE
 from jiyi.text.tokens import (
@@ -240,7 +241,7 @@ def _mixed_pair(word: re.Match[str], ideographs: re.Match[str]) -> str | None:
 
 def _fold_user_word(word: str) -> str:
     folded = " ".join(fold(word).split())
-    if not runs(folded).search(folded) or len(folded) > MAX_TERM_LENGTH or re.search("[\ud800-\udfff]", folded):
+    if not runs(folded).search(folded) or len(folded) > MAX_TERM_LENGTH or LONE_SURROGATE.search(folded):
         raise InvalidInputError(
             f"the user word {word[:50]!r} cannot be indexed: give words that have letters or digits "
             f"and at most {MAX_TERM_LENGTH} characters"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -84,12 +83,14 @@ def init(
     ] = True,
 ) -> Code:
     """Make memory/, MEMORY.md and the context files of a workspace. What exists is never touched."""
+    from jiyi.config.machine_language import machine_language
+
     chosen = path
     if chosen is None:
         from jiyi.config import load_settings
 
         chosen = load_settings(session.options.data, config=session.options.config).workspace or Path.cwd()
-    words = language or ("zh" if os.environ.get("LANG", "").lower().startswith("zh") else "en")
+    words = language or machine_language()
     done = _with_words(
         session, lambda memory: memory.notes.init_workspace(language=words, context_files=context_files), chosen
     )

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from jiyi.backends.records.import_checks import MAX_COUNT, ImportSchema, check_id, check_time
+from jiyi.backends.records.column_checks import MAX_COUNT, check_id
+from jiyi.backends.records.import_checks import ImportSchema, check_time
 from jiyi.backends.records.schema import chat_epochs, chat_flushes, chat_summaries, flush_candidates
 from jiyi.backends.records.sql import Connection
 from jiyi.backends.records.tables import INTEGER, REAL, TIME, Column, Table

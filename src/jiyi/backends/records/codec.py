@@ -1,8 +1,8 @@
 """An entry and its row: one list of columns, from which everything that knows the columns follows.
 
 The definition of `memory_records`, reading and writing rows, the versioned fields, export, import and copy are derived
-from `COLUMNS`. To add a column: one line here, the field of `MemoryEntry`, one line in `migrations.MIGRATIONS`,
-and `versions.NEWEST` rises by one.
+from `COLUMNS`. To add a column: one line here, with its `check` unless its type says what an imported value has to be,
+the field of `MemoryEntry`, one line in `migrations.MIGRATIONS`, and `versions.NEWEST` rises by one.
 """
 
 from __future__ import annotations
@@ -14,10 +14,24 @@ from functools import lru_cache
 from operator import attrgetter, itemgetter
 from typing import Any
 
+from jiyi.backends.records.column_checks import (
+    are_domains,
+    is_checked_elsewhere,
+    is_id,
+    is_label,
+    is_metadata,
+    is_namespace,
+    is_scope,
+    is_source,
+    is_whole,
+    is_word,
+)
 from jiyi.backends.records.tables import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import FIELDS, MemoryEntry, Source
+from jiyi.model.feedback import MAX_STRENGTH
+from jiyi.model.limits import MAX_POSITION
 from jiyi.model.metadata import metadata_of, metadata_text
 from jiyi.model.namespace import namespace_of, namespace_text
 
@@ -65,22 +79,38 @@ def _domains_of(text: str) -> tuple[str, ...]:
 
 # The field of `MemoryEntry` with the same name.
 COLUMNS = (
-    Column("id", TEXT),
-    Column("scope", TEXT),
-    Column("key", TEXT, nullable=True),
-    Column("content", TEXT, versioned=True),
+    Column("id", TEXT, check=is_id),
+    Column("scope", TEXT, check=is_scope),
+    Column("key", TEXT, nullable=True, check=is_label),
+    Column("content", TEXT, versioned=True, check=is_checked_elsewhere),
     Column("reasoning", TEXT, versioned=True),
-    Column("category", TEXT, to_db=str, from_db=_category_of, versioned=True),
-    Column("memory_type", TEXT, versioned=True),
-    Column("domain", TEXT, nullable=True, versioned=True),
+    Column("category", TEXT, to_db=str, from_db=_category_of, versioned=True, check=is_word),
+    Column("memory_type", TEXT, versioned=True, check=is_word),
+    Column("domain", TEXT, nullable=True, versioned=True, check=is_word),
     Column("importance_score", REAL, versioned=True),
-    Column("strength", INTEGER, versioned=True),
-    Column("tags", TEXT, to_db=_tags_text, from_db=_tags_of, versioned=True),
-    Column("conversation_id", TEXT, nullable=True, versioned=True),
-    Column("position", INTEGER, nullable=True, versioned=True),
-    Column("source", TEXT, to_db=_source_text, from_db=_source_of, versioned=True),
-    Column("metadata", TEXT, default="'{}'", to_db=metadata_text, from_db=metadata_of, versioned=True),
-    Column("namespace", TEXT, default="''", to_db=namespace_text, from_db=namespace_of, versioned=True),
+    Column("strength", INTEGER, versioned=True, check=is_whole(0, MAX_STRENGTH)),
+    Column("tags", TEXT, to_db=_tags_text, from_db=_tags_of, versioned=True, check=is_checked_elsewhere),
+    Column("conversation_id", TEXT, nullable=True, versioned=True, check=is_label),
+    Column("position", INTEGER, nullable=True, versioned=True, check=is_whole(0, MAX_POSITION)),
+    Column("source", TEXT, to_db=_source_text, from_db=_source_of, versioned=True, check=is_source),
+    Column(
+        "metadata",
+        TEXT,
+        default="'{}'",
+        to_db=metadata_text,
+        from_db=metadata_of,
+        versioned=True,
+        check=is_metadata,
+    ),
+    Column(
+        "namespace",
+        TEXT,
+        default="''",
+        to_db=namespace_text,
+        from_db=namespace_of,
+        versioned=True,
+        check=is_namespace,
+    ),
     Column("occurred_at", TIME, nullable=True, versioned=True),
     Column("expires_at", TIME, nullable=True, versioned=True),
     Column("event_time", TIME, derived=True),
@@ -90,10 +120,12 @@ COLUMNS = (
     Column("access_count", INTEGER),
     Column("is_active", BOOLEAN, versioned=True),
     Column("pinned", BOOLEAN, versioned=True),
-    Column("superseded_by", TEXT, nullable=True, versioned=True),
-    Column("summarized_by", TEXT, nullable=True, versioned=True),
-    Column("more_domains", TEXT, default="''", to_db=_domains_text, from_db=_domains_of, versioned=True),
-    Column("version", INTEGER),
+    Column("superseded_by", TEXT, nullable=True, versioned=True, check=is_id),
+    Column("summarized_by", TEXT, nullable=True, versioned=True, check=is_id),
+    Column(
+        "more_domains", TEXT, default="''", to_db=_domains_text, from_db=_domains_of, versioned=True, check=are_domains
+    ),
+    Column("version", INTEGER, check=is_whole(1)),
 )
 """The columns of `memory_records`, in the order of a new table."""
 

@@ -6,45 +6,37 @@ by every engine.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 
 from jiyi.backends.records.codec import COLUMNS, to_json
-from jiyi.backends.records.tables import BOOLEAN, INTEGER, REAL, TIME, Column
+from jiyi.backends.records.column_checks import (
+    MAX_COUNT,
+    MAX_REFERENCES,
+    check_bool,
+    check_column,
+    check_id,
+    long_texts,
+)
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
-from jiyi.model.category import check_word
-from jiyi.model.claim import Claim
-from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, TRUST_LEVELS, MemoryEntry, Source
-from jiyi.model.feedback import MAX_STRENGTH
-from jiyi.model.limits import MAX_POSITION, Limits, check_importance, check_whole
-from jiyi.model.metadata import check_json, check_metadata
-from jiyi.model.namespace import check_namespace
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.limits import Limits, check_whole
+from jiyi.model.metadata import check_json
 from jiyi.model.scope import ERASED_SCOPE, PUBLIC, check_scope
 from jiyi.text import Analyzer
 
 CHANGE_FIELDS: Final = ("entry_id", "scope", "key", "version", "operation", "changed_by")
 MESSAGE_FIELDS: Final = ("scope", "session_id", "position", "message_id", "role", "content")
 OPERATIONS: Final = ("create", "update", "forget", "restore", "erase", "archive", "import")
-MAX_COUNT: Final = 1_000_000_000
-"""Of every counter and number of a row: sums of many still fit into 64 bits."""
-MAX_TEXT_BYTES: Final = 16 << 20
-"""Of a message and of what the chat room keeps; other texts have the limit of the settings."""
 _MAX_TAGS: Final = 1_024
-_MAX_REFERENCES: Final = 10_000
-_MAX_REFERENCE_CHARACTERS: Final = 2_048
 _MAX_CHANGED: Final = 64
-# UUIDs, and what other programs may use for ids: no sign that means something elsewhere, and short enough to index.
-_ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
 _REQUIRED: Final = (
     *("id", "scope", "key", "content", "category", "tags", "source"),
     *("created_at", "updated_at", "last_accessed_at"),
 )
-_ID_COLUMNS: Final = ("id", "superseded_by", "summarized_by")
 
 
 class ImportSchema:
@@ -53,24 +45,7 @@ class ImportSchema:
     def __init__(self, limits: Limits) -> None:
         # Merged memories have the tags of all their sources.
         self._limits = replace(limits, max_tags=max(_MAX_TAGS, limits.max_tags))
-        self._long = replace(self._limits, max_content_bytes=max(MAX_TEXT_BYTES, limits.max_content_bytes))
-        self._own: dict[str, Callable[[Any], object]] = {
-            "scope": check_scope,
-            "content": _unchecked,
-            "reasoning": lambda value: value == "" or self._limits.check_content(value, "reasoning"),
-            "category": lambda value: check_word(str(value), "category"),
-            "memory_type": lambda value: check_word(value, "memory_type"),
-            "domain": lambda value: check_word(value, "domain"),
-            "strength": lambda value: check_whole(value, "strength", 0, MAX_STRENGTH),
-            "tags": _unchecked,
-            "source": self._check_source,
-            "more_domains": _check_domains,
-            "metadata": check_metadata,
-            "namespace": check_namespace,
-            "position": lambda value: check_whole(value, "position", 0, MAX_POSITION),
-            "version": lambda value: check_whole(value, "version", 1, MAX_COUNT),
-            **{name: partial(check_id, name=name) for name in _ID_COLUMNS},
-        }
+        self._long = long_texts(self._limits)
 
     # --- entries ----------------------------------------------------------------------------------------------------
 
@@ -86,8 +61,8 @@ class ImportSchema:
             raise InvalidInputError("tags are no list of different texts")
         if not isinstance(data["source"], Mapping) or not isinstance(data["source"].get("references"), list):
             raise InvalidInputError("source is no object with a list of references")
-        if len(data["source"]["references"]) > _MAX_REFERENCES:
-            raise InvalidInputError(f"source has more than {_MAX_REFERENCES:,} references")
+        if len(data["source"]["references"]) > MAX_REFERENCES:
+            raise InvalidInputError(f"source has more than {MAX_REFERENCES:,} references")
         for name in ("more_domains", "namespace"):
             if not isinstance(data.get(name, []), list):
                 raise InvalidInputError(f"{name} is no list")
@@ -95,52 +70,10 @@ class ImportSchema:
         for column in COLUMNS:
             value = getattr(entry, column.name)
             if value is not None or not column.nullable:
-                self._check_value(column, value)
+                check_column(column, self._limits, value)
         long = self._long if entry.memory_type == MESSAGE_TYPE else self._limits
         long.check_content(entry.content)
         return entry
-
-    def _check_value(self, column: Column, value: Any) -> None:
-        """By the name of the column if there is a rule for it, otherwise by its type."""
-        own = self._own.get(column.name)
-        if own is not None:
-            own(value)
-        elif column.type is TIME:
-            clock.require_aware(value, column.name)
-        elif column.type is BOOLEAN:
-            _check_bool(value, column.name)
-        elif column.type is INTEGER:
-            check_whole(value, column.name, 0, MAX_COUNT)
-        elif column.type is REAL:
-            check_importance(value)
-        else:
-            self._limits.check_id(value, column.name)
-
-    def _check_source(self, source: Source) -> None:
-        self._limits.check_id(source.kind, "source.kind")
-        if source.name is not None and (not isinstance(source.name, str) or not 0 < len(source.name) <= MAX_NAME):
-            raise InvalidInputError(f"source.name {ascii(source.name)[:80]} is no name of up to {MAX_NAME} characters")
-        if source.role not in {None, "user", "assistant"}:
-            raise InvalidInputError(f"source.role {ascii(source.role)[:80]} is neither user nor assistant")
-        if source.trust not in TRUST_LEVELS:
-            raise InvalidInputError(f"source.trust {ascii(source.trust)[:80]} is none of {', '.join(TRUST_LEVELS)}")
-        for reference in source.references:
-            if len(self._long.check_content(reference, "source.references")) > _MAX_REFERENCE_CHARACTERS:
-                raise InvalidInputError(f"a reference has more than {_MAX_REFERENCE_CHARACTERS:,} characters")
-        if source.claim is not None:
-            self._check_claim(source.claim)
-
-    def _check_claim(self, claim: Claim) -> None:
-        for name in ("subject", "attribute", "value", "when", "said_by", "lasting"):
-            value = getattr(claim, name)
-            if value != "":
-                self._limits.check_content(value, f"claim.{name}")
-        for name in ("negated", "single"):
-            _check_bool(getattr(claim, name), f"claim.{name}")
-        if len(claim.conflicts_with) > _MAX_REFERENCES:
-            raise InvalidInputError(f"claim.conflicts_with has more than {_MAX_REFERENCES:,} ids")
-        for each in claim.conflicts_with:
-            check_id(each, "claim.conflicts_with")
 
     def change(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """A line of a change log."""
@@ -222,7 +155,7 @@ class ImportSchema:
     def job(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Background work that was not done; it is queued, or dead as it was."""
         _only(data, ("id", "work", "scope", "payload", "dead", "reason", "created_at"))
-        _check_bool(data["dead"], "dead")
+        check_bool(data["dead"], "dead")
         if not isinstance(data["reason"], str):
             raise InvalidInputError("reason is no text")
         if data["reason"]:
@@ -250,7 +183,7 @@ class ImportSchema:
         if checked is None:
             raise InvalidInputError("payload is no object")
         messages = checked.get("messages", [])
-        if not isinstance(messages, list) or len(messages) > _MAX_REFERENCES:
+        if not isinstance(messages, list) or len(messages) > MAX_REFERENCES:
             raise InvalidInputError("payload.messages is no list of ids")
         for each in messages:
             check_id(each, "payload.messages")
@@ -271,15 +204,6 @@ class ImportSchema:
         return self._long.check_content(value, name)
 
 
-def check_id(value: object, name: str) -> str:
-    """An id of an entry, a message or a job."""
-    if not isinstance(value, str) or not _ID.fullmatch(value):
-        raise InvalidInputError(
-            f"{name} {ascii(value)[:80]} is no id: letters, digits and '._-', at most 64, the first no sign"
-        )
-    return value
-
-
 def check_time(value: object, name: str) -> datetime:
     """A time with an offset, as exports have them."""
     if not isinstance(value, str) or len(value) > 64:
@@ -294,22 +218,6 @@ def check_time(value: object, name: str) -> datetime:
 
 def _time_or_none(value: object, name: str) -> datetime | None:
     return None if value is None else check_time(value, name)
-
-
-def _check_bool(value: object, name: str) -> None:
-    if not isinstance(value, bool):
-        raise InvalidInputError(f"{name} {ascii(value)[:80]} is neither true nor false")
-
-
-def _check_domains(domains: Sequence[object]) -> None:
-    for domain in domains:
-        check_word(domain, "more_domains")
-    if len(domains) > _MAX_CHANGED:
-        raise InvalidInputError(f"more_domains has more than {_MAX_CHANGED} domains")
-
-
-def _unchecked(_value: object) -> None:
-    """Checked elsewhere."""
 
 
 def _only(data: Mapping[str, Any], names: Iterable[str]) -> None:

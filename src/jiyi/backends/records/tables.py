@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from jiyi.backends.records.sql import Dialect, moment
+from jiyi.model.limits import Limits
 
 
 class ColumnType(NamedTuple):
@@ -35,6 +36,10 @@ _CONVERTED: Final[dict[ColumnType, Callable[[Any], Any]]] = {
 }
 
 
+Check: TypeAlias = Callable[[Limits, Any, str], object]
+"""Raises an error for a wrong value of the column with that name."""
+
+
 class Column(NamedTuple):
     """One column. What follows `default` is for columns of entries, see `codec`."""
 
@@ -51,6 +56,8 @@ class Column(NamedTuple):
     """Whether a change of it is shown in the history of an entry; the others are bookkeeping."""
     derived: bool = False
     """Whether it is written for indexes only, and not read."""
+    check: Check | None = None
+    """What an imported value has to be. Where there is none, its type says so, see `column_checks`."""
 
     def definition(self, dialect: Dialect) -> str:
         """The column in a CREATE TABLE or ADD COLUMN."""

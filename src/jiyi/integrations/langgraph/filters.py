@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
+from jiyi.model.storable import is_storable
 from jiyi.model.where import equal, is_number
 
 OPERATORS: Final = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
@@ -23,7 +23,6 @@ _ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$lte": operator.le,
 }
 _MISSING: Final = object()
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MAX_PATH: Final = 6
 """Metadata have 8 levels, and the value of an item is at the third."""
 
@@ -93,7 +92,7 @@ def _is_beyond(operand: Any) -> bool:
     if isinstance(operand, list | tuple):
         return any(map(_is_beyond, operand))
     if isinstance(operand, str):
-        return "\x00" in operand or _SURROGATE.search(operand) is not None
+        return not is_storable(operand)
     if isinstance(operand, float):
         return not math.isfinite(operand)
     return is_number(operand) and not -(2**63) <= operand < 2**63

@@ -22,6 +22,7 @@ from jiyi.backends.embedded.text.documents import ID_HASH, LENGTHS, RECENCY, id_
 from jiyi.backends.embedded.text.queries import build_query
 from jiyi.backends.shared.bm25 import WIDE, by_length
 from jiyi.model.filters import Filters
+from jiyi.model.overfetch import FACTOR, Fetched, enough, fetch_until_enough
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,6 @@ _IDS_HASHED: Final = 3_000
 _WORTH_HASHING: Final = 4
 """The words and the pairs of characters of a second question under the same condition."""
 _MATCHES_LOOKED_AT: Final = 10_000
-_LOOK_AHEAD: Final = 4
 _MIN_BETTER: Final = 2
 """So many times the limit have to be better than the last group of equals; otherwise the latest matches are added."""
 
@@ -70,14 +70,13 @@ def best_matches(
         return _ordered(searcher, hits, LENGTHS[field], mean_length, limit)
     query = build_query(schema, field, weights, filters, labels=labels)
     # As many as where the matches are checked one by one: the answer must not depend on what is known of the condition.
-    asked = max(_LOOK_AHEAD * limit, 3 * limit * entries // (2 * len(filters.among) + 2))
-    looked_at = max(WIDE, 2 * _MIN_BETTER * asked)
-    while True:
+    asked = max(FACTOR * limit, enough(limit, len(filters.among), entries))
+
+    def fetch(looked_at: int) -> Fetched[str]:
         hits, are_all = _best(searcher, schema, query, looked_at, asked)
-        found = _ordered(searcher, hits, LENGTHS[field], mean_length, limit, filters.among)
-        if len(found) >= limit or are_all:
-            return found
-        looked_at *= 4
+        return _ordered(searcher, hits, LENGTHS[field], mean_length, limit, filters.among), are_all
+
+    return fetch_until_enough(fetch, limit, max(WIDE, 2 * _MIN_BETTER * asked)) or []
 
 
 def _best(

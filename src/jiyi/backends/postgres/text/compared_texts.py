@@ -9,12 +9,13 @@ from typing import Any, assert_never
 import numpy as np
 
 from jiyi.backends.postgres.text.scorer_queries import Fetch
-from jiyi.backends.postgres.text.tables import TEXTS, is_storable, word_column
+from jiyi.backends.postgres.text.tables import TEXTS, word_column
 from jiyi.backends.shared.bm25 import bm25_order, count_terms
 from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.backends.shared.term_rows import CollectionStatistics
 from jiyi.model import clock
 from jiyi.model.filters import Filters
+from jiyi.model.storable import is_storable
 from jiyi.text.term_ids import term_id
 
 _COUNT_COLUMNS = {

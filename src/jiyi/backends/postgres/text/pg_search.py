@@ -15,17 +15,18 @@ from datetime import datetime
 from typing import Any, TypeAlias, assert_never
 
 from jiyi.backends.postgres.text.scorer_queries import Fetch
-from jiyi.backends.postgres.text.tables import ID_HASH, TEXTS, is_storable, word_column
+from jiyi.backends.postgres.text.tables import ID_HASH, TEXTS, word_column
 from jiyi.backends.shared.bm25 import WIDE, by_length, term_weights
 from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.backends.shared.term_rows import CollectionStatistics
 from jiyi.model import clock
 from jiyi.model.filters import Filters
+from jiyi.model.overfetch import FACTOR, Fetched, enough, fetch_until_enough
+from jiyi.model.storable import is_storable
 
 Query: TypeAlias = dict[str, Any]
 
 _TEXT_COLUMNS = {"words": "word_text", "bigrams": "bigram_text"}
-_LOOK_AHEAD = 4
 _LENGTH_COLUMNS = {"words": "length", "bigrams": "bigram_length"}
 
 
@@ -51,16 +52,17 @@ class PgSearchProposer:
         query = build_query((_TEXT_COLUMNS[field], *(["label_text"] if labels else [])), weights, filters)
         if query is None:
             return []
-        if filters.among is None:
+        among = filters.among
+        if among is None:
             return self._ordered(self._rows(field, query, _wide(limit)), numbers.mean_length)[:limit]
         # As many as where the matches are checked one by one: the answer must not depend on what is known.
-        wide = _wide(max(_LOOK_AHEAD * limit, 3 * limit * numbers.entries // (2 * len(filters.among) + 2)))
-        while True:
+        first = _wide(max(FACTOR * limit, enough(limit, len(among), numbers.entries)))
+
+        def fetch(wide: int) -> Fetched[tuple[Any, ...]]:
             rows = self._rows(field, query, wide)
-            among = [row for row in rows if row[2] in filters.among]
-            if len(among) >= limit or len(rows) < wide:
-                return self._ordered(among, numbers.mean_length)[:limit]
-            wide *= 4
+            return [row for row in rows if row[2] in among], len(rows) < wide
+
+        return self._ordered(fetch_until_enough(fetch, limit, first) or [], numbers.mean_length)[:limit]
 
     def _rows(self, field: str, query: Query, wide: int) -> list[tuple[Any, ...]]:
         # The limit is a literal: with a parameter the planner would not know how few rows are wanted.

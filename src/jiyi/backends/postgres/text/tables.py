@@ -79,11 +79,6 @@ def word_column(word: Word, values: Sequence[str]) -> tuple[str, Sequence[str]]:
     return word, values
 
 
-def is_storable(value: str) -> bool:
-    """PostgreSQL has no text with the character NUL, so such a value matches nothing."""
-    return "\x00" not in value
-
-
 @dataclass(frozen=True, slots=True)
 class State:
     """The state of the tables."""
