@@ -74,10 +74,10 @@ class OpenHandle:
 
 
 class Workers:
-    """A pool of at most `most` threads, started when they are needed."""
+    """A pool of at most `max_threads` threads, started when they are needed."""
 
-    def __init__(self, most: int, *, name: str) -> None:
-        self._most = most
+    def __init__(self, max_threads: int, *, name: str) -> None:
+        self._max_threads = max_threads
         self._name = name
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._guard = threading.Lock()
@@ -96,7 +96,7 @@ class Workers:
             if self._closed:
                 raise MemoryClosedError(CLOSED_MEANWHILE)
             self._unfinished += 1
-            if self._unfinished > len(self._threads) < self._most:
+            if self._unfinished > len(self._threads) < self._max_threads:
                 self._start()
             self._jobs.put((call, loop, outcome))
         return await outcome

@@ -123,13 +123,13 @@ class JobRunner:
             return False
         return True
 
-    def run_due(self, most: int | None = None, scopes: Sequence[str] | None = None, *, waits: bool = False) -> int:
+    def run_due(self, limit: int | None = None, scopes: Sequence[str] | None = None, *, waits: bool = False) -> int:
         """Do everything (of these scopes) that is due now; returns how many jobs were begun.
 
         With `waits` the jobs that other threads of this process are doing are done as well when it returns.
         """
         done = 0
-        while most is None or done < most:
+        while limit is None or done < limit:
             if self.run_one(scopes):
                 done += 1
             elif not waits or not self._wait_for_another():

@@ -43,8 +43,8 @@ class Administration(MemoryBase):
         wanted = (states,) if isinstance(states, str) or not isinstance(states, Iterable) else tuple(states)
         if not wanted or not all(state in JOB_STATES for state in wanted):
             raise InvalidInputError(f"states {ascii(states)[:80]} must be some of {', '.join(JOB_STATES)}")
-        most = self._limits.check_limit(limit)
-        return await self._run(self._lt.jobs.list, states=wanted, scopes=(self._scope(scope),), limit=most)
+        limit = self._limits.check_limit(limit)
+        return await self._run(self._lt.jobs.list, states=wanted, scopes=(self._scope(scope),), limit=limit)
 
     async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
         """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
@@ -223,9 +223,9 @@ class Administration(MemoryBase):
     ) -> Sequence[MemoryEntry]:
         """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
         text = self._limits.check_id(id_prefix, "id_prefix")
-        most = self._limits.check_limit(limit)
+        limit = self._limits.check_limit(limit)
         visible = visible_scopes(self._scope(scope))
-        return await self._run(self._components.administration.entries_by_id_prefix, text, visible, most)
+        return await self._run(self._components.administration.entries_by_id_prefix, text, visible, limit)
 
     async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
         """Remove a whole scope from every room, index, job, candidate, journal and history; returns a receipt.

@@ -274,7 +274,7 @@ class NotesService:
     def read_text(self, path: str) -> str | None:
         """The text of a file; `None` when there is none. What cannot be read or decoded is an error, never empty."""
         try:
-            data, _ = self.files.read(path, most=self.settings.append.file_bytes)
+            data, _ = self.files.read(path, max_bytes=self.settings.append.file_bytes)
         except FileNotFoundError:
             return None
         try:

@@ -24,7 +24,7 @@ class Sorter(Protocol):
         """Take rows in: (group, text to sort by, id)."""
         ...
 
-    def groups(self, prefix: str, *, most: int) -> Iterator[list[tuple[str, str]]]:
+    def groups(self, prefix: str, *, limit: int) -> Iterator[list[tuple[str, str]]]:
         """(text, id) of each group of several that begins so, in pieces of at most so many, without what was taken."""
         ...
 

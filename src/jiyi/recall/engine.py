@@ -204,8 +204,8 @@ class RecallEngine:
         That thread delays the many small steps of embedding a little. Beside the comparison of the vectors alone it
         gains nothing: a large product occupies two cores.
         """
-        least = self.settings.parallel_from
-        return not least or (text.statistics is not None and text.statistics.entries >= least)
+        min_entries = self.settings.parallel_from
+        return not min_entries or (text.statistics is not None and text.statistics.entries >= min_entries)
 
     def _recall_at_once(
         self, reader: ScopeReader, request: Request, now: datetime

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
 from jiyi.recall.freshness import not_answered
-from jiyi.recall.search import enough, next_look, vector_limit
+from jiyi.recall.search import first_look, next_look, vector_limit
 
 if TYPE_CHECKING:
     from jiyi.model.filters import Filters
@@ -62,7 +62,7 @@ def _matches(
         # An index that is told among which entries to look proposes hardly any others.
         asked = limit
     elif filters.estimate is not None:
-        asked = max(asked, enough(limit, filters.estimate, text.statistics(filters.scopes, (), ()).entries))
+        asked = max(asked, first_look(limit, filters.estimate, text.statistics(filters.scopes, (), ()).entries))
     while True:
         found = text.propose(name, terms, filters, limit=asked, labels=labels)
         passed = search.sources.records.admitted(found, filters)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 # In a scope with more texts than this, the filters are applied to the most similar texts first.
-_MANY_TEXTS = 2_000
+_MIN_TEXTS_OF_LOOK_AHEAD = 2_000
 _LOOK_AHEAD = (2, 7, 25)
 # To check so many of the most similar ones takes less time than to check the conditions for the whole scope.
 _SHARE_LOOKED_AT = 10
@@ -79,19 +79,19 @@ class FilteredScan:
         listed = self._best_listed(limit, filters)
         if listed is not None:
             return listed
-        if scan.count > _MANY_TEXTS and (filters.among is None or len(filters.among) > scan.count // 100):
+        if scan.count > _MIN_TEXTS_OF_LOOK_AHEAD and (filters.among is None or len(filters.among) > scan.count // 100):
             asked = _LOOK_AHEAD[1 if filters.domains else 0] * limit
             if filters.estimate is not None:
-                asked = max(asked, enough(limit, filters.estimate, scan.count))
-            most = max(_LOOK_AHEAD[-1] * limit, scan.count // _SHARE_LOOKED_AT)
+                asked = max(asked, first_look(limit, filters.estimate, scan.count))
+            max_asked = max(_LOOK_AHEAD[-1] * limit, scan.count // _SHARE_LOOKED_AT)
             while True:
                 first = scan.best(asked)
                 passed = self._store.admitted(first, filters)
                 if len(passed) >= limit:
                     return [each for each in first if each in passed][:limit]
-                if asked >= most:
+                if asked >= max_asked:
                     break
-                asked = min(next_look(asked, len(passed), limit), most)
+                asked = min(next_look(asked, len(passed), limit), max_asked)
         if filters.among is not None:
             self.allowed = sorted(filters.among)
             return self._best_among(limit, filters)
@@ -130,7 +130,7 @@ class FilteredScan:
             asked = next_look(asked, len(passed), limit)
 
 
-def enough(limit: int, passing: int, count: int) -> int:
+def first_look(limit: int, passing: int, count: int) -> int:
     """How many of the best of `count` to look at so that `limit` pass, if those that pass are spread evenly."""
     return min(count, 3 * limit * count // (2 * passing + 2))
 

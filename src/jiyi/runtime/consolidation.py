@@ -96,7 +96,7 @@ class _Run:
             )
         waiting: list[MergeGroup] = []
         for prefix in (SAME, ALIKE):
-            for piece in sorter.groups(prefix, most=_PIECES[prefix]):
+            for piece in sorter.groups(prefix, limit=_PIECES[prefix]):
                 for ids in _same(piece) if prefix == SAME else _alike(piece):
                     sorter.take(ids)
                     waiting.append(self._group(scope, ids, longest_first=prefix == ALIKE))

@@ -63,7 +63,9 @@ class SqliteDatabase:
         self._group_thread: int | None = None
         self._group_written = False
         self._lost: BaseException | None = None
-        self._readers = Pool(self._connect_reader, _close, kept=_KEPT_READERS, most=_MAX_READERS, timeout=busy_timeout)
+        self._readers = Pool(
+            self._connect_reader, _close, kept=_KEPT_READERS, max_size=_MAX_READERS, timeout=busy_timeout
+        )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

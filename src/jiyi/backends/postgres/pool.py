@@ -98,7 +98,7 @@ class ConnectionPool:
             lambda: PostgresConnection(address.connect(connect_timeout)),
             _close,
             kept=size,
-            most=2 * size,
+            max_size=2 * size,
             timeout=timeout,
         )
 

@@ -52,29 +52,29 @@ class FilteredIds:
         params["ids"] = list(ids)
         return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
 
-    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+    def few_matching(self, filters: Filters, *, limit: int) -> list[str] | None:
         """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
         if self._sampled is not None:
             ids = self._sampled.matches(filters).ids
-            return list(ids) if ids is not None and len(ids) <= most else None
+            return list(ids) if ids is not None and len(ids) <= limit else None
         from jiyi.backends.records import metadata_index
 
         with self._database.read(filters.scopes) as connection:
-            return metadata_index.few_matching(connection, filters, most=most)
+            return metadata_index.few_matching(connection, filters, limit=limit)
 
-    def estimate(self, filters: Filters, *, most: int) -> int | None:
-        """About how many entries meet the conditions; `None` if unknown, more than `most`, or few and listed.
+    def estimate(self, filters: Filters, *, limit: int) -> int | None:
+        """About how many entries meet the conditions; `None` if unknown, more than `limit`, or few and listed.
 
-        SQLite counts, and only conditions on metadata; PostgreSQL takes a sample, whatever `most` is.
+        SQLite counts, and only conditions on metadata; PostgreSQL takes a sample, whatever `limit` is.
         """
         if self._sampled is not None:
             found = self._sampled.matches(filters)
             return found.estimate if found.ids is None else None
-        return self._kept.estimate(filters, most) if filters.where else None
+        return self._kept.estimate(filters, limit) if filters.where else None
 
-    def listed_matches(self, filters: Filters, *, most: int) -> frozenset[str] | None:
+    def listed_matches(self, filters: Filters, *, limit: int) -> frozenset[str] | None:
         """Ids among which are all entries that the filters admit, if they are at most so many; after `estimate`."""
-        return self._kept.ids(filters, most) if self._sampled is None else self._sampled.long_list(filters)
+        return self._kept.ids(filters, limit) if self._sampled is None else self._sampled.long_list(filters)
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""

@@ -44,8 +44,8 @@ class KeptMatches:
         self._guard = threading.Lock()
         self._matches: OrderedDict[_Key, _Matches] = OrderedDict()
 
-    def estimate(self, filters: Filters, most: int) -> int | None:
-        """How many entries may meet the conditions; `None` if more than `most` or unknown.
+    def estimate(self, filters: Filters, limit: int) -> int | None:
+        """How many entries may meet the conditions; `None` if more than `limit` or unknown.
 
         A condition that is asked for again is worth counting further.
         """
@@ -54,19 +54,19 @@ class KeptMatches:
             known = self._current(key, filters, sequence)
             if known is None:
                 with self._database.read(filters.scopes) as connection:
-                    count = metadata_index.estimate(connection, filters, most=most)
+                    count = metadata_index.estimate(connection, filters, limit=limit)
                 self._matches[key] = _Matches(sequence, count)
                 if len(self._matches) > _MAX_CONDITIONS:
                     self._matches.popitem(last=False)
                 return count
             known.uses += 1
-            if known.count is None and known.uses == 2 and most < _MAX_IDS:
+            if known.count is None and known.uses == 2 and limit < _MAX_IDS:
                 with self._database.read(filters.scopes) as connection:
-                    known.count = metadata_index.estimate(connection, filters, most=_MAX_IDS)
+                    known.count = metadata_index.estimate(connection, filters, limit=_MAX_IDS)
             return known.count
 
-    def ids(self, filters: Filters, most: int) -> frozenset[str] | None:
-        """Ids among which are all that meet the conditions; `None` if there are more than `most`, unless asked again.
+    def ids(self, filters: Filters, limit: int) -> frozenset[str] | None:
+        """Ids among which are all that meet the conditions; `None` if there are more than `limit`, unless asked again.
 
         To be called after `estimate`, which tells whether what is kept is still true.
         """
@@ -77,7 +77,7 @@ class KeptMatches:
                 return known.ids
             count = None if known is None else known.count
             again = known is not None and known.uses > 1
-            if count is None or count > (_MAX_IDS if again else most):
+            if count is None or count > (_MAX_IDS if again else limit):
                 return None
             with self._database.read(filters.scopes) as connection:
                 found = metadata_index.may_match(connection, filters)

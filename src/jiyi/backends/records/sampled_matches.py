@@ -73,8 +73,8 @@ class _Sample:
 class _RecentValues(Generic[V]):
     """The last values that were asked for."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._max_size = limit
         self._guard = threading.Lock()
         self._values: OrderedDict[Hashable, V] = OrderedDict()
 
@@ -86,7 +86,7 @@ class _RecentValues(Generic[V]):
         with self._guard:
             self._values[key] = value
             self._values.move_to_end(key)
-            if len(self._values) > self._most:
+            if len(self._values) > self._max_size:
                 self._values.popitem(last=False)
         return value
 
@@ -129,7 +129,7 @@ class SampledMatches:
                 return None
         return self._long.keep(key, found).ids
 
-    def _brought_up_to_date(self, known: Matches, filters: Filters, sequence: int, most: int) -> Matches | None:
+    def _brought_up_to_date(self, known: Matches, filters: Filters, sequence: int, limit: int) -> Matches | None:
         """The same as of this place of the log; `None` if it has to be read again."""
         if known.sequence == sequence:
             return replace(known, asked=known.asked + 1)
@@ -140,7 +140,7 @@ class SampledMatches:
         ids, changed = known.ids, {row[0] for row in rows}
         if ids is not None and changed:
             ids = (ids - changed) | self._admitted(list(changed), filters)
-            if len(ids) > most:
+            if len(ids) > limit:
                 return None
         return replace(known, sequence=sequence, ids=ids, asked=known.asked + 1)
 
@@ -162,10 +162,10 @@ class SampledMatches:
         rows = self._database.query(_SAMPLE, {**params, "step": total // _SAMPLE_SIZE + 1}, scopes)
         return self._samples.keep(scopes, _Sample(sequence, [row[0] for row in rows], total))
 
-    def _listed(self, filters: Filters, most: int) -> frozenset[str]:
-        """The ids of all that meet the filters, one more than `most` at the most."""
+    def _listed(self, filters: Filters, limit: int) -> frozenset[str]:
+        """The ids of all that meet the filters, one more than `limit` at the most."""
         condition, params = _condition(filters)
-        sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT {most + 1:d}"
+        sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT {limit + 1:d}"
         return frozenset(row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False))
 
     def _admitted(self, ids: list[str], filters: Filters) -> frozenset[str]:

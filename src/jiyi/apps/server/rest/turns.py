@@ -41,15 +41,15 @@ _MAX_OPEN: Final = 1_000
 class OpenTurns:
     """The turns that were last used, so that the steps of one need not read it from disk each time."""
 
-    def __init__(self, most: int = _MAX_OPEN) -> None:
-        self._most = most
+    def __init__(self, max_open: int = _MAX_OPEN) -> None:
+        self._max_open = max_open
         self._turns: OrderedDict[tuple[str, str, str], Turn] = OrderedDict()
 
     def keep(self, turn: Turn) -> None:
         """Keep a turn at hand; the least recently used one is dropped."""
         self._turns[(*turn.session, turn.id)] = turn
         self._turns.move_to_end((*turn.session, turn.id))
-        while len(self._turns) > self._most:
+        while len(self._turns) > self._max_open:
             self._turns.popitem(last=False)
 
     def find(self, scope: str, session_id: str, turn_id: str) -> Turn | None:

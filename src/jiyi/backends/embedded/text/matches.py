@@ -147,7 +147,7 @@ def _search(searcher: Searcher, query: Query, limit: int) -> list[tuple[Any, Doc
 
 
 def _latest(
-    searcher: Searcher, schema: tantivy.Schema, query: Query, wide: int, most: float
+    searcher: Searcher, schema: tantivy.Schema, query: Query, wide: int, max_score: float
 ) -> list[tuple[Any, DocAddress]]:
     """The latest matches with at most this score."""
     latest = searcher.search(query, wide, count=False, order_by_field=RECENCY).hits
@@ -156,7 +156,7 @@ def _latest(
         schema, RECENCY, tantivy.FieldType.Integer, latest[-1][0], None, include_lower=False, include_upper=True
     )
     both = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(recent, 0.0))])
-    return [hit for hit in _search(searcher, both, wide) if hit[0] <= most]
+    return [hit for hit in _search(searcher, both, wide) if hit[0] <= max_score]
 
 
 def _ordered(
