@@ -127,9 +127,9 @@ def test_what_is_touched_meanwhile_is_not_forgotten(room: AgentMemory, clock: Fa
     fill(room, clock)
     clock.advance(days=100)
     parts = room._target._lt
-    page = parts.store.fading("alice", (), after=None, limit=100)
+    page = parts.store.forgetting_candidates("alice", (), after=None, limit=100)
     parts.records.touch([page[0].id], clock.time)
-    assert parts.store.forget_faded("alice", page, actor="test") == 9
+    assert parts.store.forget_candidates("alice", page, actor="test") == 9
 
 
 def test_a_large_clean_up_goes_page_by_page(room: AgentMemory, clock: FakeClock) -> None:

@@ -116,7 +116,7 @@ _KINDS: Final[dict[Domain, Kind]] = {
     "lifestyle_and_interests": "fact",
 }
 _NOTHING: Final = re.compile("")
-# Dates are only looked for, not reckoned: any moment will do.
+# Dates are only looked for, not computed: any moment will do.
 _SOME_DAY: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
