@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jiyi.backends.embedded.text import matches
-from jiyi.backends.records import kept_matches, metadata_index
+from jiyi.backends.records import match_cache, metadata_index
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.components import Components
 from jiyi.model.filters import make_filters
@@ -75,7 +75,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
 
 def patch(monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]) -> None:
     for name, value in limits.items():
-        having = [module for module in (matches, narrowing, search, kept_matches) if hasattr(module, name)]
+        having = [module for module in (matches, narrowing, search, match_cache) if hasattr(module, name)]
         assert having, name
         for module in having:
             monkeypatch.setattr(module, name, value)

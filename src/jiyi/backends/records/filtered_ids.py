@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jiyi.backends.records.filters import where
-from jiyi.backends.records.kept_matches import KeptMatches
+from jiyi.backends.records.match_cache import MatchCache
 from jiyi.backends.records.sql import Database
 from jiyi.model.filters import Filters
 
@@ -19,7 +19,7 @@ class FilteredIds:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept = KeptMatches(database)
+        self._match_cache = MatchCache(database)
         self._sampled = _sampled_matches(database) if database.dialect == "postgresql" else None
         self._checked: tuple[Filters, dict[str, bool]] | None = None
         """The ids that one recall has had checked by the same filters: its sources propose many of them twice."""
@@ -70,11 +70,11 @@ class FilteredIds:
         if self._sampled is not None:
             found = self._sampled.matches(filters)
             return found.estimate if found.ids is None else None
-        return self._kept.estimate(filters, limit) if filters.where else None
+        return self._match_cache.estimate(filters, limit) if filters.where else None
 
     def listed_matches(self, filters: Filters, *, limit: int) -> frozenset[str] | None:
         """Ids among which are all entries that the filters admit, if they are at most so many; after `estimate`."""
-        return self._kept.ids(filters, limit) if self._sampled is None else self._sampled.long_list(filters)
+        return self._match_cache.ids(filters, limit) if self._sampled is None else self._sampled.long_list(filters)
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""

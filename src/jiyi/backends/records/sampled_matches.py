@@ -70,11 +70,11 @@ class _Sample:
         return 0 <= sequence - self.sequence <= max(_MIN_GROWTH, self.total // 10)
 
 
-class _RecentValues(Generic[V]):
-    """The last values that were asked for."""
+class _BoundedCache(Generic[V]):
+    """The values that were put last."""
 
-    def __init__(self, limit: int) -> None:
-        self._max_size = limit
+    def __init__(self, max_size: int) -> None:
+        self._max_size = max_size
         self._guard = threading.Lock()
         self._values: OrderedDict[Hashable, V] = OrderedDict()
 
@@ -82,7 +82,7 @@ class _RecentValues(Generic[V]):
         with self._guard:
             return self._values.get(key)
 
-    def keep(self, key: Hashable, value: V) -> V:
+    def put(self, key: Hashable, value: V) -> V:
         with self._guard:
             self._values[key] = value
             self._values.move_to_end(key)
@@ -96,9 +96,9 @@ class SampledMatches:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._matches: _RecentValues[Matches] = _RecentValues(64)
-        self._long: _RecentValues[Matches] = _RecentValues(8)
-        self._samples: _RecentValues[_Sample] = _RecentValues(32)
+        self._matches: _BoundedCache[Matches] = _BoundedCache(64)
+        self._long: _BoundedCache[Matches] = _BoundedCache(8)
+        self._samples: _BoundedCache[_Sample] = _BoundedCache(32)
 
     def matches(self, filters: Filters) -> Matches:
         """What meets the filters, as of now or later."""
@@ -109,7 +109,7 @@ class SampledMatches:
         key = repr(filters)
         known = self._matches.get(key)
         found = None if known is None else self._brought_up_to_date(known, filters, sequence, _MAX_LISTED)
-        return self._matches.keep(key, found or self._read(filters, sequence))
+        return self._matches.put(key, found or self._read(filters, sequence))
 
     def long_list(self, filters: Filters) -> frozenset[str] | None:
         """The ids of all that meet the filters, where they are not few and it is worth it; after `matches`."""
@@ -125,9 +125,9 @@ class SampledMatches:
             found = replace(now, ids=self._listed(filters, _MAX_LONG))
             if found.ids is None or len(found.ids) > _MAX_LONG:
                 # Not to be tried again: they are more than the sample said.
-                self._matches.keep(key, replace(now, estimate=_MAX_LONG + 1))
+                self._matches.put(key, replace(now, estimate=_MAX_LONG + 1))
                 return None
-        return self._long.keep(key, found).ids
+        return self._long.put(key, found).ids
 
     def _brought_up_to_date(self, known: Matches, filters: Filters, sequence: int, limit: int) -> Matches | None:
         """The same as of this place of the log; `None` if it has to be read again."""
@@ -160,7 +160,7 @@ class SampledMatches:
         params: dict[str, Any] = {"scopes": scopes}
         total = int(self._database.query(_TOTAL, params, scopes)[0][0])
         rows = self._database.query(_SAMPLE, {**params, "step": total // _SAMPLE_SIZE + 1}, scopes)
-        return self._samples.keep(scopes, _Sample(sequence, [row[0] for row in rows], total))
+        return self._samples.put(scopes, _Sample(sequence, [row[0] for row in rows], total))
 
     def _listed(self, filters: Filters, limit: int) -> frozenset[str]:
         """The ids of all that meet the filters, one more than `limit` at the most."""

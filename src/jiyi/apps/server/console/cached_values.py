@@ -19,7 +19,7 @@ _SHARE: Final = 10.0
 """At most one part in so many of the time goes into computing a value again."""
 _MAX_AGE: Final = 600.0
 """Some values change with time alone, such as what is forgotten."""
-MAX_KEPT: Final = 200
+MAX_CACHED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CachedValues(Generic[T]):
     """Values by name that hold for one position of the change feed."""
 
     def __init__(
-        self, position: Callable[[], Awaitable[int]], *, max_wait: float = MAX_WAIT, max_size: int = MAX_KEPT
+        self, position: Callable[[], Awaitable[int]], *, max_wait: float = MAX_WAIT, max_size: int = MAX_CACHED
     ) -> None:
         self._position = position
         self._max_size = max_size

@@ -1,4 +1,4 @@
-"""`KeptMatches`: ids that may meet a condition on metadata, kept as long as nothing changes in their scopes.
+"""`MatchCache`: ids that may meet a condition on metadata, cached as long as nothing changes in their scopes.
 
 An agent asks many questions under one condition ("project x"), and reading the ids takes as long as answering one.
 """
@@ -19,8 +19,8 @@ _Key: TypeAlias = tuple[tuple[str, ...], str]
 
 _MAX_CONDITIONS: Final = 16
 _MAX_IDS: Final = 60_000
-"""More ids than these of one condition are not kept."""
-_MAX_KEPT_IDS: Final = 200_000
+"""More ids than these of one condition are not cached."""
+_MAX_CACHED_IDS: Final = 200_000
 _HEAD: Final = "SELECT max(sequence) FROM memory_changes"
 _CHANGED: Final = f"SELECT 1 FROM memory_changes WHERE sequence > :sequence AND {in_scopes(by_id=True)} LIMIT 1"
 
@@ -36,7 +36,7 @@ class _Matches:
     ids: frozenset[str] | None = None
 
 
-class KeptMatches:
+class MatchCache:
     """The last conditions that were asked for, in SQLite: there a larger sequence number is a later change."""
 
     def __init__(self, database: Database) -> None:
@@ -68,7 +68,7 @@ class KeptMatches:
     def ids(self, filters: Filters, limit: int) -> frozenset[str] | None:
         """Ids among which are all that meet the conditions; `None` if there are more than `limit`, unless asked again.
 
-        To be called after `estimate`, which tells whether what is kept is still true.
+        To be called after `estimate`, which tells whether what is cached is still true.
         """
         key = _key(filters)
         with self._guard:
@@ -90,7 +90,7 @@ class KeptMatches:
         return int(self._database.query(_HEAD)[0][0] or 0)
 
     def _current(self, key: _Key, filters: Filters, sequence: int) -> _Matches | None:
-        """What is kept of the condition, if its scopes have not changed since."""
+        """What is cached of the condition, if its scopes have not changed since."""
         known = self._matches.get(key)
         if known is None:
             return None
@@ -106,7 +106,7 @@ class KeptMatches:
     def _drop_excess(self, newest: _Key) -> None:
         total = sum(len(each.ids) for each in self._matches.values() if each.ids is not None)
         for key, each in self._matches.items():
-            if total > _MAX_KEPT_IDS and key != newest and each.ids is not None:
+            if total > _MAX_CACHED_IDS and key != newest and each.ids is not None:
                 total -= len(each.ids)
                 each.ids = None
 
