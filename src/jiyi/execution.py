@@ -16,8 +16,8 @@ from queue import SimpleQueue
 from typing import Any, Generic, NoReturn, ParamSpec, Protocol, Self, TypeAlias, TypeVar
 
 from jiyi.errors import MemoryClosedError
-from jiyi.exhaustion import resource_limit, thread_limit
 from jiyi.group_writer import CLOSED_MEANWHILE, GroupWriter, Transaction, report
+from jiyi.resource_limits import resource_limit, thread_limit
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.note import FileStamp
 from jiyi.notes.file_identity import ContentDigest, file_identity

@@ -13,9 +13,8 @@ from datetime import datetime, tzinfo
 from threading import Event
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
-from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.ports import ALONE, EmbedsQuestions
@@ -32,6 +31,7 @@ from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
+from jiyi.resource_limits import resource_limit
 from jiyi.text.questions import asks_about_questions, is_question
 
 if TYPE_CHECKING:

@@ -39,25 +39,25 @@ def consolidate(
     dry_run: bool,
 ) -> ConsolidationReport:
     """Look after these scopes, each by itself."""
-    run = _Run(store, analyzer, rules, now, actor, dry_run=dry_run)
+    consolidation = _ConsolidationPass(store, analyzer, rules, now, actor, dry_run=dry_run)
     for scope in scopes:
-        run.scope(scope)
+        consolidation.scope(scope)
     if not dry_run:
         store.forget_requests(now - _REQUESTS_KEPT)
     return ConsolidationReport(
         dry_run=dry_run,
         scopes=len(scopes),
-        groups=run.groups,
-        merged=run.merged,
-        faded=run.decayed,
-        deactivated=run.deactivated,
-        archived=run.archived,
-        examples={name: tuple(found) for name, found in run.examples.items()},
+        groups=consolidation.groups,
+        merged=consolidation.merged,
+        faded=consolidation.decayed,
+        deactivated=consolidation.deactivated,
+        archived=consolidation.archived,
+        examples={name: tuple(found) for name, found in consolidation.examples.items()},
     )
 
 
 @dataclass
-class _Run:
+class _ConsolidationPass:
     """One consolidation and what it has done so far."""
 
     store: RuntimeStore

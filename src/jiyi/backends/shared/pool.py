@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 
 C = TypeVar("C")
 

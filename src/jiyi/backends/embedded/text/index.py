@@ -37,7 +37,7 @@ from jiyi.backends.shared.term_rows import (
     analyse,
     text_fingerprint,
 )
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model.entry import MemoryEntry

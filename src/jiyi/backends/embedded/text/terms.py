@@ -38,7 +38,7 @@ from jiyi.backends.shared.term_rows import (
     term_row,
 )
 from jiyi.backends.shared.wal_index import WalIndex
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics

@@ -23,9 +23,9 @@ import tantivy
 
 from jiyi.backends.embedded.text.files import META, Segment, SegmentFiles, read_segments
 from jiyi.backends.shared.derived_file import FILE_ERRORS, index_failure, means_damage
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, StoreBusyError
-from jiyi.exhaustion import resource_limit
+from jiyi.resource_limits import resource_limit
 
 _log = logging.getLogger("jiyi.index")
 
