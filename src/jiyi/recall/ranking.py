@@ -251,7 +251,7 @@ def _lookahead(found: Gathered, places: Sequence[int], max_hits: int, folding: D
     if folding is None:
         return 0
     window = places[: 2 * max_hits]
-    return max_hits if found.candidates.spoken[window].any() else min(max_hits, _EQUAL_TEXTS)
+    return max_hits if found.candidates.in_conversation[window].any() else min(max_hits, _EQUAL_TEXTS)
 
 
 def _highlighted(hit: MemoryEntry, analyzer: Analyzer) -> MemoryEntry:
