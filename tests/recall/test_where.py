@@ -12,7 +12,7 @@ from jiyi.backends.records import match_cache, metadata_index
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.components import Components
 from jiyi.model.filters import make_filters
-from jiyi.recall import Request, narrowing, search
+from jiyi.recall import Request, filter_pushdown, search
 from jiyi.testing.conformance.examples import draft
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.wiring import build
@@ -75,7 +75,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
 
 def patch(monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]) -> None:
     for name, value in limits.items():
-        having = [module for module in (matches, narrowing, search, match_cache) if hasattr(module, name)]
+        having = [module for module in (matches, filter_pushdown, search, match_cache) if hasattr(module, name)]
         assert having, name
         for module in having:
             monkeypatch.setattr(module, name, value)

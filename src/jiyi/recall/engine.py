@@ -21,8 +21,8 @@ from jiyi.ports import ALONE, EmbedsQuestions
 from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import current_first, mark_corrected
+from jiyi.recall.filter_pushdown import push_down_filters, short_because_of_expiry
 from jiyi.recall.freshness import Freshness, not_answered
-from jiyi.recall.narrowing import narrowed, short_because_of_expiry
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
 from jiyi.recall.question import text_to_embed
 from jiyi.recall.ranking import rank
@@ -108,8 +108,8 @@ class RecallEngine:
         An index that was deleted or turns out to be damaged is rebuilt, and asked once more.
         """
         check_mode(request.mode)
-        request = narrowed(request, self.store)
-        if frozenset() in {request.filters.ids, request.filters.among}:
+        request = push_down_filters(request, self.store)
+        if frozenset() in {request.filters.exact_ids, request.filters.superset_ids}:
             return Answer([], 0)
         answer = self._answer_safely(request)
         if short_because_of_expiry(request, answer, self.store, self.settings):

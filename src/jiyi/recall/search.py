@@ -58,7 +58,7 @@ class FilteredScan:
         listed = self._best_listed(limit, dated)
         if listed is not None:
             return listed
-        if dated.among is not None:
+        if dated.superset_ids is not None:
             return self._best_among(limit, dated)
         allowed = self.allowed
         if allowed is None and not self._filters.only_scopes:
@@ -73,13 +73,15 @@ class FilteredScan:
         scan, filters = self.scan, self._filters
         if filters.only_scopes:
             return scan.best(limit)
-        if filters.ids is not None:
-            self.allowed = sorted(filters.ids)
+        if filters.exact_ids is not None:
+            self.allowed = sorted(filters.exact_ids)
             return scan.best(limit, allowed=self.allowed)
         listed = self._best_listed(limit, filters)
         if listed is not None:
             return listed
-        if scan.count > _MIN_TEXTS_OF_LOOK_AHEAD and (filters.among is None or len(filters.among) > scan.count // 100):
+        if scan.count > _MIN_TEXTS_OF_LOOK_AHEAD and (
+            filters.superset_ids is None or len(filters.superset_ids) > scan.count // 100
+        ):
             asked = _LOOK_AHEAD[1 if filters.domains else 0] * limit
             if filters.estimate is not None:
                 asked = max(asked, first_look(limit, filters.estimate, scan.count))
@@ -92,15 +94,15 @@ class FilteredScan:
                 if asked >= max_asked:
                     break
                 asked = min(next_look(asked, len(passed), limit), max_asked)
-        if filters.among is not None:
-            self.allowed = sorted(filters.among)
+        if filters.superset_ids is not None:
+            self.allowed = sorted(filters.superset_ids)
             return self._best_among(limit, filters)
         self.allowed = self._store.matching_ids(filters)
         return scan.best(limit, allowed=self.allowed)
 
     def _best_among(self, limit: int, filters: Filters) -> list[str]:
         """The most similar of those that may pass; nearly all of them do."""
-        among = sorted(filters.among or ())
+        among = sorted(filters.superset_ids or ())
         found = self._first_passing(
             limit, filters, lambda asked: self.scan.best(asked, allowed=among, periods=filters.periods)
         )
@@ -108,7 +110,7 @@ class FilteredScan:
 
     def _best_listed(self, limit: int, filters: Filters) -> list[str] | None:
         """The same, where the scan has the vectors of all that may pass in memory."""
-        scan, among = self.scan, filters.among
+        scan, among = self.scan, filters.superset_ids
         if among is None or not provides(scan, ComparesLists):
             return None
         return self._first_passing(

@@ -30,9 +30,9 @@ class FilteredIds:
         Filters that tell an estimate are made for one recall. What was checked by the same object before is not checked
         again: an answer is checked by `fetch` in the end.
         """
-        if filters.among is not None:
-            ids = [each for each in ids if each in filters.among]
-        if filters.among is None and filters.estimate is None:
+        if filters.superset_ids is not None:
+            ids = [each for each in ids if each in filters.superset_ids]
+        if filters.superset_ids is None and filters.estimate is None:
             return self._admitted(ids, filters)
         checked = self._checked
         if checked is None or checked[0] is not filters:

@@ -51,13 +51,13 @@ class PgSearchProposer:
         query = build_query((_TEXT_COLUMNS[field], *(["label_text"] if labels else [])), weights, filters)
         if query is None:
             return []
-        if filters.among is None:
+        if filters.superset_ids is None:
             return self._ordered(self._rows(field, query, _wide(limit)), numbers.mean_length)[:limit]
         # As many as where the matches are checked one by one: the answer must not depend on what is known.
-        wide = _wide(max(_LOOK_AHEAD * limit, 3 * limit * numbers.entries // (2 * len(filters.among) + 2)))
+        wide = _wide(max(_LOOK_AHEAD * limit, 3 * limit * numbers.entries // (2 * len(filters.superset_ids) + 2)))
         while True:
             rows = self._rows(field, query, wide)
-            among = [row for row in rows if row[2] in filters.among]
+            among = [row for row in rows if row[2] in filters.superset_ids]
             if len(among) >= limit or len(rows) < wide:
                 return self._ordered(among, numbers.mean_length)[:limit]
             wide *= 4

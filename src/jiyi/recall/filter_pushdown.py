@@ -19,21 +19,21 @@ _MAX_LISTED_IDS: Final = 12_000
 """Up to here reading the ids of what may meet a condition takes less time than checking it for each proposal."""
 
 
-def narrowed(request: Request, store: RecordStore) -> Request:
+def push_down_filters(request: Request, store: RecordStore) -> Request:
     """With what the records know of the conditions that no index can check.
 
     That is the ids among which to look, or how many entries may meet them, or the ids of all that do if these are only
     a few.
     """
     filters = request.filters
-    if not filters.left_to_records or request.mode == "tags":
+    if not filters.needs_record_check or request.mode == "tags":
         return request
     estimate = store.estimate(filters, limit=_MAX_COUNTED)
     if estimate is not None:
-        among = store.listed_matches(filters, limit=_MAX_LISTED_IDS)
-        return replace(request, filters=replace(filters, among=among, estimate=estimate))
+        superset = store.listed_matches(filters, limit=_MAX_LISTED_IDS)
+        return replace(request, filters=replace(filters, superset_ids=superset, estimate=estimate))
     ids = store.few_matching(filters, limit=_MAX_NAMED_IDS)
-    return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
+    return request if ids is None else replace(request, filters=replace(filters, exact_ids=frozenset(ids)))
 
 
 def short_because_of_expiry(request: Request, answer: Answer, store: RecordStore, settings: RecallSettings) -> bool:
