@@ -94,9 +94,9 @@ def main() -> None:
     model = ReplacementModel(Analyzer(), judging_embedder, pair_reader)
     for language in LANGUAGES:
         messages = [message for message in every if message.language == language]
-        most = _QUICK if options.quick else options.sample
-        if most:
-            messages = random.Random(0).sample(messages, min(most, len(messages)))
+        limit = _QUICK if options.quick else options.sample
+        if limit:
+            messages = random.Random(0).sample(messages, min(limit, len(messages)))
         counts = measure(messages, model, show=options.show)
         for name, found in (("something is outdated", counts.changing), ("nothing changes", counts.others)):
             total = max(found.total(), 1)

@@ -29,7 +29,7 @@ from jiyi.config import DEFAULT_HOME, HOME_VARIABLE, PREFIX, Settings, load_memo
 from jiyi.memory import AgentMemory
 from jiyi.recall.request import MODES
 from jiyi.recall.settings import ScoringWeights
-from jiyi.runtime import FadingRules, MemoryRuntime
+from jiyi.runtime import DecayRules, MemoryRuntime
 from tests.documents import ROOT, Block, alike, blocks, environment, headings, prose, read
 from tests.picture import draw
 
@@ -202,7 +202,7 @@ def test_the_guide_of_the_runtime_names_every_method_command_and_number(document
     methods = [name for name in dir(MemoryRuntime) if not name.startswith("_") and name != "name"]
     assert [name for name in methods if f"`{name}" not in text] == []
     assert [name for name in sorted(_GROUPS["runtime"]) if f"jiyi runtime {name}" not in text] == []
-    for rule in fields(FadingRules):
+    for rule in fields(DecayRules):
         assert f"| `{rule.name}` | {rule.default} |" in text
 
 

@@ -451,7 +451,7 @@ def test_work_that_was_done_here_is_not_done_again_after_an_import(open_memory: 
     [fact] = memory.list(memory_types="fact")
     memory.forget(fact.key)
     # What was done long ago is no longer in the list of jobs.
-    memory._target._lt.jobs.purge(before=datetime.now(UTC) + timedelta(days=1))
+    memory._target._longterm_deps.jobs.purge(before=datetime.now(UTC) + timedelta(days=1))
     for update in (False, True):
         assert memory.import_jsonl(tmp_path / "old.jsonl", update=update).jobs == 0
     assert memory.run_jobs() == 0

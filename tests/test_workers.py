@@ -12,12 +12,12 @@ import pytest
 from jiyi.errors import MemoryClosedError
 from jiyi.execution import Lazy, Workers
 
-MOST = 3
+MAX_THREADS = 3
 
 
 @pytest.fixture
 def workers() -> Iterator[Workers]:
-    workers = Workers(MOST, name="test")
+    workers = Workers(MAX_THREADS, name="test")
     yield workers
     workers.close()
 
@@ -37,7 +37,7 @@ def test_the_caller_gets_what_the_call_raises(workers: Workers) -> None:
 
 
 def test_calls_run_side_by_side_but_never_more_than_the_limit(workers: Workers) -> None:
-    together = threading.Barrier(MOST)
+    together = threading.Barrier(MAX_THREADS)
     running: list[int] = []
     most = 0
 
@@ -49,10 +49,10 @@ def test_calls_run_side_by_side_but_never_more_than_the_limit(workers: Workers) 
         running.pop()
 
     async def many() -> None:
-        await asyncio.gather(*(workers.run(meet) for _ in range(2 * MOST)))
+        await asyncio.gather(*(workers.run(meet) for _ in range(2 * MAX_THREADS)))
 
     asyncio.run(many())
-    assert most == MOST
+    assert most == MAX_THREADS
 
 
 def test_one_call_after_another_needs_one_thread(workers: Workers) -> None:
@@ -136,7 +136,7 @@ def test_an_answer_that_comes_after_the_loop_has_ended_is_dropped(workers: Worke
 
 
 def test_what_is_made_once_is_the_same_for_all_threads_that_ask_at_the_same_time() -> None:
-    together = threading.Barrier(MOST)
+    together = threading.Barrier(MAX_THREADS)
     made: list[object] = []
 
     def make() -> object:
@@ -151,12 +151,12 @@ def test_what_is_made_once_is_the_same_for_all_threads_that_ask_at_the_same_time
         together.wait(30)
         got.append(once())
 
-    threads = [threading.Thread(target=ask) for _ in range(MOST)]
+    threads = [threading.Thread(target=ask) for _ in range(MAX_THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert got == made * MOST
+    assert got == made * MAX_THREADS
     assert once.made
 
 

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 
 from jiyi.errors import InvalidInputError, MemoryClosedError
 from jiyi.execution import CLOSED, OpenHandle, inherited
-from jiyi.exhaustion import resource_limit, thread_limit
+from jiyi.resource_limits import resource_limit, thread_limit
 
 R = TypeVar("R")
 

@@ -16,8 +16,8 @@ from queue import SimpleQueue
 from typing import Any, Generic, NoReturn, ParamSpec, Protocol, Self, TypeAlias, TypeVar
 
 from jiyi.errors import MemoryClosedError
-from jiyi.exhaustion import resource_limit, thread_limit
 from jiyi.group_writer import CLOSED_MEANWHILE, GroupWriter, Transaction, report
+from jiyi.resource_limits import resource_limit, thread_limit
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,10 +76,10 @@ class OpenHandle:
 
 
 class Workers:
-    """A pool of at most `most` threads, started when they are needed."""
+    """A pool of at most `max_threads` threads, started when they are needed."""
 
-    def __init__(self, most: int, *, name: str) -> None:
-        self._most = most
+    def __init__(self, max_threads: int, *, name: str) -> None:
+        self._max_threads = max_threads
         self._name = name
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._guard = threading.Lock()
@@ -98,7 +98,7 @@ class Workers:
             if self._closed:
                 raise MemoryClosedError(CLOSED_MEANWHILE)
             self._unfinished += 1
-            if self._unfinished > len(self._threads) < self._most:
+            if self._unfinished > len(self._threads) < self._max_threads:
                 self._start()
             self._jobs.put((call, loop, outcome))
         return await outcome

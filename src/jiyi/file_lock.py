@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jiyi.errors import JiyiError, StorageError, StoreBusyError
-from jiyi.exhaustion import resource_limit
+from jiyi.resource_limits import resource_limit
 
 if sys.platform == "win32":
     import msvcrt

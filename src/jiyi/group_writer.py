@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeAlias, TypeVar
 
 from jiyi.errors import JiyiError, MemoryClosedError
-from jiyi.exhaustion import thread_limit
+from jiyi.resource_limits import thread_limit
 
 R = TypeVar("R")
 T = TypeVar("T")

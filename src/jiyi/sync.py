@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from jiyi import interfaces, noop, opening, tools
 from jiyi.blocking import BlockingMemory, Portal, blocking_class
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.runtime import api as runtime
 
 if TYPE_CHECKING:

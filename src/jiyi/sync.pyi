@@ -27,7 +27,7 @@ from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, LineAttribution, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
-from jiyi.model.strength_decay import FadingRules
+from jiyi.model.strength_decay import DecayRules
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
 from jiyi.notes.candidates import CandidateReport
 from jiyi.notes.entries import PlacedEntry
@@ -1038,7 +1038,7 @@ class MemoryRuntime:
         memory_scope: str | None = None,
         dry_run: bool = False,
         now: datetime | None = None,
-        rules: FadingRules | None = None,
+        rules: DecayRules | None = None,
     ) -> ConsolidationReport:
         """Merge near-duplicates, let unused weak memories fade, archive what has long been inactive.
 

@@ -19,11 +19,11 @@ EXPECTED: dict[str, tuple[Any, Condition]] = {
     "conversations": (("s",), AnyOf("conversation", ("s",))),
     "since": (START, InPeriods(((START, None),))),
     "until": (END, InPeriods(((None, END),))),
-    "ids": (frozenset({"a", "b"}), AnyId(frozenset({"a", "b"}))),
+    "exact_ids": (frozenset({"a", "b"}), AnyId(frozenset({"a", "b"}))),
     "periods": (((START, END),), InPeriods(((START, END),))),
 }
 
-OF_RECORDS = {"where", "key_prefix", "namespace", "beyond_expired"}
+UNINDEXED = {"where", "key_prefix", "namespace", "beyond_expired"}
 """What no index holds; `conformance.records` shows that the record store checks them."""
 
 
@@ -42,15 +42,15 @@ def test_every_field_of_a_filter_becomes_a_condition(name: str) -> None:
 
 def test_every_field_is_known_to_indexes_or_to_records() -> None:
     # What the records know about the conditions of theirs, and no conditions themselves.
-    known = {"among", "estimate"}
-    assert {field.name for field in fields(Filters)} == {"scopes", "alive_at", *EXPECTED, *OF_RECORDS, *known}
+    known = {"superset_ids", "estimate"}
+    assert {field.name for field in fields(Filters)} == {"scopes", "alive_at", *EXPECTED, *UNINDEXED, *known}
 
 
 def test_what_only_records_can_check_is_left_to_them() -> None:
     asked = (make_filters(("main",), where={"a": 1}), make_filters(("main",), key_prefix="k"))
     for filters in (*asked, make_filters(("main",), namespace=("n",))):
         assert list(conditions(filters)) == []
-        assert filters.of_records
+        assert filters.has_unindexed
         assert not filters.only_scopes
 
 

@@ -42,15 +42,15 @@ def may_match(store: SqlRecordStore, filters: Filters) -> frozenset[str]:
 
 def keys(store: SqlRecordStore, filters: Filters) -> set[str | None]:
     """What each of the ways finds that go through the index; they agree."""
-    few = store.few_matching(filters, most=1_000)
+    few = store.few_matching(filters, limit=1_000)
     assert few is not None
     assert set(store.admitted(list(may_match(store, filters)), filters)) == set(few)
     for _ in range(3):
         # The second time on, what was read before is used again.
-        estimate = store.estimate(filters, most=1_000)
+        estimate = store.estimate(filters, limit=1_000)
         assert estimate is not None
         assert estimate >= len(few)
-        listed = store.listed_matches(filters, most=1_000)
+        listed = store.listed_matches(filters, limit=1_000)
         assert listed is not None
         assert listed >= set(few)
     return {entry.key for entry in store.fetch(few, None).values()}
@@ -66,14 +66,14 @@ changes = st.one_of(
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(changes, max_size=20), st.integers(1, 6))
 def test_whatever_is_written_changed_and_forgotten_a_condition_finds_what_meets_it(
-    tmp_path_factory: pytest.TempPathFactory, story: list[tuple[str, int, Any]], most: int
+    tmp_path_factory: pytest.TempPathFactory, story: list[tuple[str, int, Any]], limit: int
 ) -> None:
     folder = tmp_path_factory.mktemp("index")
     with (
         pytest.MonkeyPatch.context() as patch,
         closing(SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=5))) as store,
     ):
-        patch.setattr(metadata_index, "_MAX_PENDING", most)
+        patch.setattr(metadata_index, "_MAX_PENDING", limit)
         expected: dict[str, dict[str, Any]] = {}
         for operation, number, metadata in story:
             key = f"k{number}"
@@ -107,7 +107,7 @@ def test_pending_entries_of_other_scopes_are_not_named(store: SqlRecordStore) ->
     theirs = store.put([draft("theirs", "text", scope="other", metadata={"color": "red"})], actor="a")
     assert keys(store, RED) == {"mine"}
     assert theirs[0].id not in may_match(store, RED)
-    assert store.estimate(RED, most=10) == 1
+    assert store.estimate(RED, limit=10) == 1
 
 
 def test_more_entries_are_listed_when_they_are_asked_for_again_and_until_their_scope_changes(
@@ -116,8 +116,8 @@ def test_more_entries_are_listed_when_they_are_asked_for_again_and_until_their_s
     store.put([draft(f"k{number}", "text", metadata={"color": "red"}) for number in range(5)], actor="a")
 
     def listed() -> frozenset[str] | None:
-        store.estimate(RED, most=3)
-        return store.listed_matches(RED, most=3)
+        store.estimate(RED, limit=3)
+        return store.listed_matches(RED, limit=3)
 
     assert listed() is None
     before = listed()
@@ -142,10 +142,10 @@ def test_what_is_listed_for_one_question_holds_for_others_with_the_same_conditio
     )
     of_core = make_filters(("main",), category="core", where={"color": "red"})
     for _ in range(3):
-        store.estimate(of_core, most=10)
-        store.listed_matches(of_core, most=10)
-    store.estimate(RED, most=10)
-    assert set(store.listed_matches(RED, most=10) or ()) == {entry.id for entry in entries}
+        store.estimate(of_core, limit=10)
+        store.listed_matches(of_core, limit=10)
+    store.estimate(RED, limit=10)
+    assert set(store.listed_matches(RED, limit=10) or ()) == {entry.id for entry in entries}
 
 
 def test_a_forgotten_entry_leaves_nothing_that_waits(store: SqlRecordStore, tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_a_filtered_scan_asks_for_the_list_and_leaves_out_what_does_not_pass(hou
     house.store.forget("crowd", "k3", actor=ACTOR)
     filters = make_filters(SCOPES, where={"color": {"$exists": False}})
     some = frozenset(ids[::2])
-    listed = FilteredScan(house.scan(), house.store, replace(filters, among=some, estimate=len(some)))
+    listed = FilteredScan(house.scan(), house.store, replace(filters, superset_ids=some, estimate=len(some)))
     found = listed.best(40)
     admitted = house.store.admitted(ids[::2], filters)
     right = [each for each in house.scan().best(len(ids), allowed=ids[::2]) if each in admitted][:40]

@@ -15,7 +15,7 @@ from jiyi.backends.postgres.pool import ConnectionPool
 from jiyi.backends.postgres.reader import PostgresReader
 from jiyi.backends.postgres.session import DriverConnections
 from jiyi.backends.postgres.text.index import PostgresTextIndex
-from jiyi.backends.postgres.text.kept_texts import NEVER, Columns, KeptTexts, ScopeReading
+from jiyi.backends.postgres.text.text_cache import NEVER, Columns, ScopeReading, TextCache
 from jiyi.backends.postgres.vectors.index import PostgresVectors
 from jiyi.backends.postgres.wire import (
     TEXT,
@@ -545,7 +545,7 @@ def test_every_change_of_any_process_is_in_the_next_reading(setup: Setup) -> Non
     theirs.close()
 
 
-def test_kept_texts_are_read_again_where_the_log_does_not_tell(setup: Setup) -> None:
+def test_cached_texts_are_read_again_where_the_log_does_not_tell(setup: Setup) -> None:
     _fill(setup)
     first = setup.read()
     assert first is not None
@@ -553,20 +553,20 @@ def test_kept_texts_are_read_again_where_the_log_does_not_tell(setup: Setup) -> 
     second = setup.read()
     assert second is not None
     assert second.text is not first.text, "a rebuild makes another table"
-    readings = setup.reader._kept
+    readings = setup.reader._cache
     kept = readings.get(MAIN.scopes)
     assert kept is not None
-    readings.keep(MAIN.scopes, replace(kept, at=kept.at._replace(entry_id="of another log")))
+    readings.put(MAIN.scopes, replace(kept, at=kept.at._replace(entry_id="of another log")))
     third = setup.read()
     assert third is not None
     assert third.text is not second.text, "the line of the log is another one"
-    readings.keep(MAIN.scopes, replace(kept, at=kept.at._replace(sequence=kept.at.sequence - 3_000)))
+    readings.put(MAIN.scopes, replace(kept, at=kept.at._replace(sequence=kept.at.sequence - 3_000)))
     fourth = setup.read()
     assert fourth is not None
     assert fourth.text is not third.text, "too many lines to look through"
 
 
-def test_kept_texts_have_every_column_that_was_asked_for(setup: Setup) -> None:
+def test_cached_texts_have_every_column_that_was_asked_for(setup: Setup) -> None:
     _fill(setup)
     tea = Filters(MAIN.scopes, tags=("茶",))
     by_words = setup.reader.read(MAIN, None, bigrams=False)
@@ -585,18 +585,18 @@ def test_kept_texts_have_every_column_that_was_asked_for(setup: Setup) -> None:
     assert last.text is filtered.text, "what has more columns serves questions that need fewer"
 
 
-def test_the_texts_that_are_kept_have_a_limit() -> None:
+def test_the_cache_of_texts_has_a_limit() -> None:
     def texts(count: int) -> ScopeReading:
         rows = [("main", None, 0, 0, str(number), 1, 1) for number in range(count)]
         return ScopeReading(InMemoryTextIndex(rows), Columns(bigrams=False, filtered=False), NEVER)
 
-    kept = KeptTexts(max_texts=5)
+    cache = TextCache(max_texts=5)
     for name in "abc":
-        kept.keep((name,), texts(3))
-    assert [kept.get((name,)) is not None for name in "abc"] == [False, False, True]
-    kept.keep(("large",), texts(9))
-    assert kept.get(("large",)) is not None, "the last one is always kept"
-    assert kept.get(("c",)) is None
+        cache.put((name,), texts(3))
+    assert [cache.get((name,)) is not None for name in "abc"] == [False, False, True]
+    cache.put(("large",), texts(9))
+    assert cache.get(("large",)) is not None, "the last one is always kept"
+    assert cache.get(("c",)) is None
 
 
 def test_a_question_with_a_common_word_is_embedded_and_compared_once(

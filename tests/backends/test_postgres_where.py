@@ -50,7 +50,7 @@ def large_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (sampled_matches, "_MAX_LISTED", 8),
         (sampled_matches, "_MAX_SAMPLED", 24),
-        (search, "_MANY_TEXTS", 10),
+        (search, "_MIN_TEXTS_OF_LOOK_AHEAD", 10),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -157,7 +157,7 @@ def store(postgres_url: str) -> Iterator[SqlRecordStore]:
 
 def few(store: SqlRecordStore, filters: Filters = RED) -> set[str | None]:
     """The keys of what is listed, and that it is what the records say."""
-    ids = store.few_matching(filters, most=100)
+    ids = store.few_matching(filters, limit=100)
     assert ids is not None
     assert set(ids) == set(store.matching_ids(filters))
     return {entry.key for entry in store.fetch(ids, None).values()}
@@ -202,13 +202,13 @@ def test_of_many_entries_a_sample_tells_about_how_many_they_are(store: SqlRecord
     reds = [draft(f"k{n}", "text", metadata={"color": "red" if n % 4 == 0 else "blue"}) for n in range(400)]
     store.put(reds, actor="a")
     store.put([draft(f"all{n}", "text", scope="public") for n in range(50)], actor="a")
-    estimate = store.estimate(RED, most=10)
+    estimate = store.estimate(RED, limit=10)
     assert estimate is not None
     assert 50 <= estimate <= 200
-    assert store.few_matching(RED, most=1_000) is None
+    assert store.few_matching(RED, limit=1_000) is None
     # A few changes of the scope do not matter.
     store.forget("main", "k0", actor="a")
-    assert store.estimate(RED, most=10) == estimate
+    assert store.estimate(RED, limit=10) == estimate
 
 
 @pytest.mark.usefixtures("large_scopes")
@@ -219,8 +219,8 @@ def test_a_condition_that_is_asked_again_is_listed_and_the_list_follows_the_chan
     in_range = make_filters(SCOPES, where={"n": {"$gte": 0}})
 
     def listed(filters: Filters = RED) -> set[str] | None:
-        assert store.estimate(filters, most=10) is not None
-        ids = store.listed_matches(filters, most=10)
+        assert store.estimate(filters, limit=10) is not None
+        ids = store.listed_matches(filters, limit=10)
         return None if ids is None else set(ids)
 
     assert listed() is None

@@ -191,7 +191,10 @@ def plan(database: SqliteDatabase, statement: str) -> list[str]:
 ROOM_STATEMENTS = {
     "what no reflection summarizes": (longterm._UNSUMMARIZED, "ix_memory_records_kinds (scope=? AND memory_type=?"),
     "the last reflection": (longterm._LAST_REFLECTION, "ix_memory_records_kinds (scope=? AND memory_type=?"),
-    "what may be forgotten": (longterm._FADING + longterm._FADING_ORDER, "ix_memory_records_longterm (scope=?)"),
+    "what may be forgotten": (
+        longterm._CANDIDATES + longterm._CANDIDATES_ORDER,
+        "ix_memory_records_longterm (scope=?)",
+    ),
     "what was forgotten": (longterm._INACTIVE, "ix_memory_records_inactive (scope=?)"),
     "the facts of a reflection": (
         longterm._OF_REFLECTION,

@@ -25,7 +25,7 @@ MESSAGES = [
     result("c1", "rain"),
     *(turn(number) for number in range(6, 14)),
 ]
-FEWEST_STEPS = {"put": 5, "put many": 5, "flush": 8, "compact": 12, "limit": 14, "reset": 5, "delete": 8}
+MIN_STEPS = {"put": 5, "put many": 5, "flush": 8, "compact": 12, "limit": 14, "reset": 5, "delete": 8}
 
 Kill = Callable[[Path, str, int], bool]
 
@@ -148,7 +148,7 @@ def test_a_kill_at_any_step_leaves_all_or_nothing(action: str, tmp_path: Path, k
         if not died:
             break
         step += 1
-    assert step > FEWEST_STEPS[action]
+    assert step > MIN_STEPS[action]
     # Once a step is done it stays done.
     assert seen == sorted(seen)
     assert {BEFORE, AFTER} <= set(seen)

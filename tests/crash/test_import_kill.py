@@ -12,7 +12,7 @@ from tests.crash.harness import ROOT
 from tests.importers.samples import chatgpt_conversation, take_in, write_json
 from tests.support import QUICK
 
-FEWEST_STEPS = 6
+MIN_STEPS = 6
 
 
 def looked_through(memory: AgentMemory) -> list[str]:
@@ -51,4 +51,4 @@ def test_an_import_that_was_killed_at_any_write_loses_no_round_and_doubles_none(
                 assert len(messages) == len(set(messages)) == 3
             shutil.rmtree(folder)
         process.stdin.close()
-    assert killed >= FEWEST_STEPS
+    assert killed >= MIN_STEPS

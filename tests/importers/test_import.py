@@ -351,10 +351,10 @@ def test_texts_that_are_too_long_and_metadata_that_are_too_large_are_no_reason_t
 
 @settings(max_examples=examples(2))
 @given(st.text(max_size=300), st.integers(8, 60))
-def test_pieces_are_the_whole_text_and_none_is_too_long(text: str, most: int) -> None:
-    found = list(pieces(text, most))
+def test_pieces_are_the_whole_text_and_none_is_too_long(text: str, max_bytes: int) -> None:
+    found = list(pieces(text, max_bytes))
     assert "".join(found) == text
-    assert all(len(piece.encode("utf-8")) <= most for piece in found)
+    assert all(len(piece.encode("utf-8")) <= max_bytes for piece in found)
 
 
 # --- broken files -----------------------------------------------------------------------------------------------------

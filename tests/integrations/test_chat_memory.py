@@ -353,11 +353,11 @@ class Reader(Summarizer):
     """A model with a small context: it refuses what is longer, in the words of a server."""
 
     _sizes: list[int] = PrivateAttr(default_factory=list)
-    _most: int = PrivateAttr(default=0)
+    _limit: int = PrivateAttr(default=0)
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         super().__init__("A garden.")
-        self._most = most
+        self._limit = limit
 
     @property
     def sizes(self) -> list[int]:
@@ -365,15 +365,15 @@ class Reader(Summarizer):
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         size = tokens(messages)
-        if size > self._most:
+        if size > self._limit:
             raise RuntimeError("This model's maximum context length is 8192 tokens.")
         self._sizes.append(size)
         return super().chat(messages, **kwargs)
 
 
-@pytest.mark.parametrize("most", [20_000, 3_000])
-def test_a_long_backlog_is_summarised_in_portions_that_the_model_can_read(store: BaseChatStore, most: int) -> None:
-    model = Reader(most)
+@pytest.mark.parametrize("limit", [20_000, 3_000])
+def test_a_long_backlog_is_summarised_in_portions_that_the_model_can_read(store: BaseChatStore, limit: int) -> None:
+    model = Reader(limit)
     memory = build_chat_memory(model, token_limit=2_000, chat_store=store)
     memory.set(long(600))
     window = memory.get()
@@ -381,8 +381,8 @@ def test_a_long_backlog_is_summarised_in_portions_that_the_model_can_read(store:
         window = memory.get()
     assert (window.left_out, window.trouble) == (0, None)
     assert window.summary == "A garden."
-    assert len(model.sizes) >= tokens(long(600)) // most
-    assert max(model.sizes) <= min(most, 6_000)
+    assert len(model.sizes) >= tokens(long(600)) // limit
+    assert max(model.sizes) <= min(limit, 6_000)
     assert memory.get_all() == long(600)
 
 

@@ -41,7 +41,7 @@ def test_a_round_that_was_cut_off_half_way_is_done_by_whoever_comes_later(
 
     memory = open_room(llm=ScriptedModel(pull_the_plug))
     memory.longterm.schedule_round("alice", "conversation", "I am allergic to nuts", "noted")
-    parts = memory._target._lt
+    parts = memory._target._longterm_deps
     with pytest.raises(PulledPlugError):
         parts.runner.run_one()
     other = open_room(llm=model())
@@ -70,7 +70,7 @@ def test_the_thread_of_an_open_memory_does_the_work(tmp_path: Path) -> None:
 def test_the_same_round_done_twice_is_stored_once(open_room: OpenMemory, clock: FakeClock) -> None:
     memory = open_room()
     memory.longterm.schedule_round("alice", "conversation", "I am allergic to nuts", "noted")
-    parts = memory._target._lt
+    parts = memory._target._longterm_deps
     slow = parts.jobs.claim("slow", now=clock(), lease_until=clock())
     clock.advance(seconds=1)
     memory.run_jobs()

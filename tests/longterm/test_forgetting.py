@@ -126,10 +126,10 @@ def test_keyed_memories_conversations_and_other_users_are_left_alone(room: Agent
 def test_what_is_touched_meanwhile_is_not_forgotten(room: AgentMemory, clock: FakeClock) -> None:
     fill(room, clock)
     clock.advance(days=100)
-    parts = room._target._lt
-    page = parts.store.fading("alice", (), after=None, limit=100)
+    parts = room._target._longterm_deps
+    page = parts.store.forgetting_candidates("alice", (), after=None, limit=100)
     parts.records.touch([page[0].id], clock.time)
-    assert parts.store.forget_faded("alice", page, actor="test") == 9
+    assert parts.store.forget_candidates("alice", page, actor="test") == 9
 
 
 def test_a_large_clean_up_goes_page_by_page(room: AgentMemory, clock: FakeClock) -> None:

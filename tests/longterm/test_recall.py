@@ -240,7 +240,7 @@ def block(hits: list[MemoryEntry], query: str = "什么", budget: int = 10_000) 
         scope="a",
         budget=budget,
         counter=EstimatedTokens(),
-        compress=lambda texts, most: (compress(None, list(texts), most), ""),
+        compress=lambda texts, max_chars: (compress(None, list(texts), max_chars), ""),
         zone=UTC,
     )
 
@@ -311,13 +311,13 @@ def test_how_far_a_memory_is_trusted_is_said() -> None:
 
 
 @given(st.lists(st.text(min_size=1, max_size=200), max_size=8), st.integers(1, 300))
-def test_a_summary_is_never_longer_than_asked_for(texts: list[str], most: int) -> None:
-    assert len(compress(None, texts, most)) <= most
+def test_a_summary_is_never_longer_than_asked_for(texts: list[str], max_chars: int) -> None:
+    assert len(compress(None, texts, max_chars)) <= max_chars
 
 
 @given(st.text(max_size=400), st.integers(1, 100))
-def test_a_long_reply_is_cut_to_what_was_asked_for(text: str, most: int) -> None:
-    assert len(fitted(text, most)) <= most
+def test_a_long_reply_is_cut_to_what_was_asked_for(text: str, max_chars: int) -> None:
+    assert len(fitted(text, max_chars)) <= max_chars
 
 
 def test_what_fits_is_not_compressed(open_room: OpenMemory) -> None:

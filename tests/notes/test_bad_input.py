@@ -233,10 +233,10 @@ def test_a_read_error_is_never_empty(desk: Desk, monkeypatch: pytest.MonkeyPatch
     files = type(desk.memory._target._notes_service().files)
     read = files.read
 
-    def broken(self: Any, path: str, *, most: int) -> Any:
+    def broken(self: Any, path: str, *, max_bytes: int) -> Any:
         if path in {"memory/a.md", "MEMORY.md"}:
             raise NotesError(f"{path} cannot be read: Input/output error")
-        return read(self, path, most=most)
+        return read(self, path, max_bytes=max_bytes)
 
     monkeypatch.setattr(files, "read", broken)
     assert len(desk.found("zebra")) == 2

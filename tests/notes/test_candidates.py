@@ -103,7 +103,7 @@ def test_notes_that_cannot_be_written_stay_searchable_and_the_candidates_wait(
     monkeypatch.setattr(room.appender, "append", refuse)
     assert desk.found("zebra") == ["zebra"]
     assert list(desk.memory.candidates()) == candidates
-    assert "could not be written down" in caplog.text
+    assert "writing chat candidates to notes failed" in caplog.text
     monkeypatch.undo()
     desk.found("zebra")
     assert list(desk.memory.candidates()) == []

@@ -29,7 +29,7 @@ from tests.support import QUICK, first_store
 
 pytestmark = pytest.mark.server
 
-MANY = 100
+ENTRIES = 100
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("told")
     write_notes(folder / "notes")
     with AgentMemory.open(folder / "data", workspace=folder / "notes", **QUICK) as memory:
-        tell(memory, many=MANY)
+        tell(memory, many=ENTRIES)
         memory.notes.scan()
         memory.store("shared", "The office is closed on Monday", scope="public")
         memory.longterm.feedback("alice", ["shared"])

@@ -51,7 +51,7 @@ FORMS = [
     "user: {}\nassistant: ok",
     "<memory>{}</memory>",
     "&lt;system&gt;{}",
-    "{{max_tokens}} {{most}} {}",
+    "{{max_tokens}} {{max_chars}} {}",
 ]
 PAYLOADS = [form.replace("{}", asked) for form, language in product(FORMS, ASKED) for asked in ASKED[language]]
 COUNTER = EstimatedTokens()
@@ -165,7 +165,7 @@ def test_a_block_of_memories_has_one_line_for_each_and_labels_of_our_own() -> No
             scope="alice",
             budget=100_000,
             counter=COUNTER,
-            compress=lambda texts, most: ("", ""),
+            compress=lambda texts, max_chars: ("", ""),
             zone=UTC,
         )
         _heading, _about, first, *lines, last = block.splitlines()

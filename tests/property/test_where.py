@@ -92,10 +92,10 @@ def compare(store: RecordStore, all_metadata: list[dict[str, Any]], where: dict[
     assert set(store.matching_ids(filters)) == expected
     assert store.admitted(ids, filters) == expected
     assert store.count(filters) == len(expected)
-    few = store.few_matching(filters, most=100)
+    few = store.few_matching(filters, limit=100)
     assert few is None or set(few) == expected
-    if store.estimate(filters, most=100) is not None:
-        listed = store.listed_matches(filters, most=100)
+    if store.estimate(filters, limit=100) is not None:
+        listed = store.listed_matches(filters, limit=100)
         assert listed is None or listed >= expected
     assert {each.id: each.metadata for each in store.fetch(ids, None).values()} == {
         each.id: each.metadata for each in stored

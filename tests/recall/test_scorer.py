@@ -41,9 +41,9 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         "conversation": [NOBODY] * len(scored),
         "question_share": [0.0] * len(scored),
         "day": [NOBODY] * len(scored),
-        "asked": [0.0] * len(words.length),
-        "alone": [False] * len(scored),
-        "spoken": [True] * len(scored),
+        "row_question_share": [0.0] * len(words.length),
+        "standalone": [False] * len(scored),
+        "in_conversation": [True] * len(scored),
         **given_,
     }
     return Candidates(
@@ -61,14 +61,16 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         only_dates=known.get("only_dates", False),
         mean_cosine=known.get("mean_cosine", 0.0),
         question_share=np.asarray(known["question_share"], dtype=np.float64),
-        asking=known.get("asking", True),
-        asked=np.asarray(known["asked"], dtype=np.float64),
-        alone=np.asarray(known["alone"], dtype=np.bool_),
-        spoken=np.asarray(known["spoken"], dtype=np.bool_),
-        outer=np.ones(words.tf.shape[1], dtype=np.bool_),
+        query_is_question=known.get("query_is_question", True),
+        row_question_share=np.asarray(known["row_question_share"], dtype=np.float64),
+        standalone=np.asarray(known["standalone"], dtype=np.bool_),
+        in_conversation=np.asarray(known["in_conversation"], dtype=np.bool_),
+        maximal_words=np.ones(words.tf.shape[1], dtype=np.bool_),
         related=np.asarray(known.get("related", np.zeros((len(scored), words.tf.shape[1]))), dtype=np.float64),
         answers=None if known.get("answers") is None else np.asarray(known["answers"], dtype=np.float64),
-        states=None if known.get("states") is None else np.asarray(known["states"], dtype=np.float64),
+        states_attribute=None
+        if known.get("states_attribute") is None
+        else np.asarray(known["states_attribute"], dtype=np.float64),
         personal=known.get("personal", 0.0),
         day=np.asarray(known["day"], dtype=np.int64),
     )
@@ -218,18 +220,20 @@ def test_a_bare_question_stands_behind_a_statement_with_the_same_words() -> None
 
 
 def test_the_same_question_asked_before_counts_next_to_nothing_and_is_not_relevant() -> None:
-    before = score(candidates(counts([[1, 0], [1, 1]]), question_share=[0.0, 1.0], asked=[0.0, 1.0]), WEIGHTS)
+    before = score(
+        candidates(counts([[1, 0], [1, 1]]), question_share=[0.0, 1.0], row_question_share=[0.0, 1.0]), WEIGHTS
+    )
     assert before.total[0] > 10 * before.total[1] > 0
     assert before.relevance[0] > before.relevance[1] < 0.02
 
 
 def test_words_that_are_looked_for_are_found_in_a_bare_question() -> None:
-    given_ = candidates(counts([[1]]), question_share=[1.0], asked=[1.0], asking=False)
+    given_ = candidates(counts([[1]]), question_share=[1.0], row_question_share=[1.0], query_is_question=False)
     assert score(given_, WEIGHTS).relevance[0] > CONFIDENT
 
 
 def test_a_bare_question_is_never_confident() -> None:
-    asked = score(candidates(counts([[3, 0]], df=[1, 900]), question_share=[1.0], asked=[1.0]), WEIGHTS)
+    asked = score(candidates(counts([[3, 0]], df=[1, 900]), question_share=[1.0], row_question_share=[1.0]), WEIGHTS)
     told = score(candidates(counts([[3, 0]], df=[1, 900])), WEIGHTS)
     assert asked.relevance[0] < CONFIDENT < told.relevance[0]
 
@@ -274,14 +278,14 @@ def test_a_good_day_makes_no_answer_of_what_fits_in_nothing() -> None:
 
 
 def test_a_text_that_states_what_was_asked_for_comes_before_one_with_a_word_of_the_question() -> None:
-    found = score(candidates(counts([[1], [0], [0]]), states=[0, 1, 0]), WEIGHTS)
+    found = score(candidates(counts([[1], [0], [0]]), states_attribute=[0, 1, 0]), WEIGHTS)
     assert found.parts["attribute"].tolist() == [0, WEIGHTS.attribute, 0]
     assert found.relevance[1] > found.relevance[2]
 
 
 def test_of_many_texts_that_state_it_each_is_less_relevant() -> None:
-    alone = score(candidates(counts([[0], [0], [0]]), states=[1, 0, 0]), WEIGHTS).relevance
-    beside = score(candidates(counts([[0], [0], [0]]), states=[1, 1, 1]), WEIGHTS).relevance
+    alone = score(candidates(counts([[0], [0], [0]]), states_attribute=[1, 0, 0]), WEIGHTS).relevance
+    beside = score(candidates(counts([[0], [0], [0]]), states_attribute=[1, 1, 1]), WEIGHTS).relevance
     assert alone[0] > beside[0]
 
 
@@ -366,12 +370,12 @@ def test_the_nearest_meaning_counts_in_full_only_if_it_stands_out(cosine: float,
 
 
 def test_a_text_that_stands_alone_and_a_turn_that_fit_in_full_are_equal() -> None:
-    fact, turn = totals(counts([[1], [1]]), cosine=[0.9, 0.9], mean_cosine=0.1, alone=[True, False])
+    fact, turn = totals(counts([[1], [1]]), cosine=[0.9, 0.9], mean_cosine=0.1, standalone=[True, False])
     assert fact == pytest.approx(turn)
 
 
 def test_meaning_decides_between_texts_that_stand_alone_and_share_a_few_words() -> None:
-    some_words, meant = totals(counts([[1, 0], [0, 0]]), cosine=[0.2, 0.5], mean_cosine=0.1, alone=[True, True])
+    some_words, meant = totals(counts([[1, 0], [0, 0]]), cosine=[0.2, 0.5], mean_cosine=0.1, standalone=[True, True])
     assert meant > some_words
 
 

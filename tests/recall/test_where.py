@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from jiyi.backends.embedded.text import matches
-from jiyi.backends.records import kept_matches, metadata_index
+from jiyi.backends.records import match_cache, metadata_index
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.components import Components
 from jiyi.model.filters import make_filters
-from jiyi.recall import Request, narrowing, search
+from jiyi.recall import Request, filter_pushdown, search
 from jiyi.testing.conformance.examples import draft
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.wiring import build
@@ -34,9 +34,9 @@ WAYS: dict[str, dict[str, int]] = {
     "hashes of ids": {"_IDS_IN_QUERY": 0, "_IDS_HASHED": 1_000},
     "too many matches for hashes": {"_IDS_IN_QUERY": 0, "_IDS_HASHED": 1_000, "_MATCHES_LOOKED_AT": 1},
     "among the matches": {"_IDS_IN_QUERY": 0, "_IDS_HASHED": 0, "WIDE": 5},
-    "an estimate": {"_MANY": -1, "_MAX_IDS": -1},
-    "an estimate, a large scope": {"_MANY": -1, "_MAX_IDS": -1, "_MANY_TEXTS": 10},
-    "ids, a large scope": {"_MANY_TEXTS": 10},
+    "an estimate": {"_MAX_LISTED_IDS": -1, "_MAX_IDS": -1},
+    "an estimate, a large scope": {"_MAX_LISTED_IDS": -1, "_MAX_IDS": -1, "_MIN_TEXTS_OF_LOOK_AHEAD": 10},
+    "ids, a large scope": {"_MIN_TEXTS_OF_LOOK_AHEAD": 10},
 }
 
 
@@ -75,9 +75,10 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
 
 def patch(monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]) -> None:
     for name, value in limits.items():
-        for module in (matches, narrowing, search, kept_matches):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, value)
+        having = [module for module in (matches, filter_pushdown, search, match_cache) if hasattr(module, name)]
+        assert having, name
+        for module in having:
+            monkeypatch.setattr(module, name, value)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])

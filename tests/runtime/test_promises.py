@@ -9,7 +9,7 @@ import pytest
 
 from jiyi.errors import InvalidInputError, InvalidScopeError, VersionConflictError
 from jiyi.model import clock
-from jiyi.model.strength_decay import FadingRules
+from jiyi.model.strength_decay import DecayRules
 from jiyi.recall.tags import stands_in
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.values import RecalledMemories
@@ -106,7 +106,7 @@ def test_what_was_strengthened_while_a_consolidation_looked_at_it_does_not_fade(
 
         later = clock.utc_now() + timedelta(days=365)
         store: Any = Meanwhile()
-        consolidate(store, deps.analyzer, ["main"], rules=FadingRules(), now=later, actor="test", dry_run=False)
+        consolidate(store, deps.analyzer, ["main"], rules=DecayRules(), now=later, actor="test", dry_run=False)
         assert present(runtime.get(used)).is_active
         assert not present(runtime.get(unused)).is_active
 

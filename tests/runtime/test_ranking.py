@@ -157,15 +157,15 @@ def test_the_ranking_in_sql_is_the_one_of_the_design(
     words=st.lists(st.sampled_from(TAGS) | st.text("ab小明", max_size=5), max_size=40),
     text=st.lists(st.sampled_from(QUERIES), max_size=4).map("".join),
     few=st.sampled_from([0, 3, 1_000]),
-    most=st.sampled_from([0, 1_000]),
+    max_matches=st.sampled_from([0, 1_000]),
 )
 def test_the_texts_that_are_found_are_those_that_stand_in_the_text(
-    words: list[str], text: str, few: int, most: int
+    words: list[str], text: str, few: int, max_matches: int
 ) -> None:
     patch = pytest.MonkeyPatch()
     with patch.context() as changed:
         changed.setattr(substrings_module, "_MAX_RECENT", few)
-        changed.setattr(substrings_module, "_MAX_MATCHES", most)
+        changed.setattr(substrings_module, "_MAX_MATCHES", max_matches)
         found = SubstringSet()
         for start in range(0, len(words), 3):
             found.add(words[start : start + 3])

@@ -20,7 +20,7 @@ from jiyi.model.feedback import (
     why_not_merged,
 )
 from jiyi.model.limits import Limits
-from jiyi.model.strength_decay import FadingRules, Usage, fade
+from jiyi.model.strength_decay import DecayRules, Usage, decay
 from jiyi.runtime.checks import feedback_order, new_memory
 from jiyi.runtime.text_rules import ContentWords, chained_shares, fair_shares, said, says_all_of
 from jiyi.text import Analyzer, tag_form
@@ -126,22 +126,22 @@ def test_an_outcome_can_be_kept_for_a_second_answer() -> None:
     assert FeedbackOutcome.from_json(outcome.to_json()) == replace(outcome, repeated=True)
 
 
-# --- fading -----------------------------------------------------------------------------------------------------------
+# --- decay ------------------------------------------------------------------------------------------------------------
 
 
 def test_what_was_useful_strong_pinned_or_inactive_does_not_fade() -> None:
-    late, rules = NOON + 1_000 * DAY, FadingRules()
-    assert fade(entry(), Usage(), late, rules) is not None
-    assert fade(entry(), Usage(useful=1, missed=9), late, rules) is None
-    assert fade(entry(strength=rules.weak_below), Usage(), late, rules) is None
-    assert fade(entry(pinned=True), Usage(), late, rules) is None
-    assert fade(entry(is_active=False), Usage(), late, rules) is None
+    late, rules = NOON + 1_000 * DAY, DecayRules()
+    assert decay(entry(), Usage(), late, rules) is not None
+    assert decay(entry(), Usage(useful=1, missed=9), late, rules) is None
+    assert decay(entry(strength=rules.weak_below), Usage(), late, rules) is None
+    assert decay(entry(pinned=True), Usage(), late, rules) is None
+    assert decay(entry(is_active=False), Usage(), late, rules) is None
 
 
 def test_what_was_recalled_for_nothing_fades_faster() -> None:
-    rules = FadingRules()
-    assert fade(entry(strength=5), Usage(), NOON + 29 * DAY, rules) is None
-    ignored = fade(entry(strength=5), Usage(missed=1), NOON + 29 * DAY, rules)
+    rules = DecayRules()
+    assert decay(entry(strength=5), Usage(), NOON + 29 * DAY, rules) is None
+    ignored = decay(entry(strength=5), Usage(missed=1), NOON + 29 * DAY, rules)
     assert ignored is not None
     assert (ignored.strength, ignored.decayed_at) == (3, NOON + 20 * DAY)
 
@@ -152,14 +152,14 @@ def test_what_was_recalled_for_nothing_fades_faster() -> None:
     days=st.lists(st.integers(0, 400), min_size=1, max_size=6).map(sorted),
 )
 def test_fading_in_steps_is_fading_at_once(strength: int, missed: int, days: list[int]) -> None:
-    rules = FadingRules()
+    rules = DecayRules()
     now, usage = entry(strength=strength), Usage(missed=missed)
     for day in days:
-        left = fade(now, usage, NOON + day * DAY, rules)
+        left = decay(now, usage, NOON + day * DAY, rules)
         if left is not None:
             now = replace(now, strength=left.strength)
             usage = replace(usage, decayed_at=left.decayed_at)
-    at_once = fade(entry(strength=strength), Usage(missed=missed), NOON + days[-1] * DAY, rules)
+    at_once = decay(entry(strength=strength), Usage(missed=missed), NOON + days[-1] * DAY, rules)
     assert now.strength == (strength if at_once is None else at_once.strength)
 
 
@@ -168,7 +168,7 @@ def test_fading_in_steps_is_fading_at_once(strength: int, missed: int, days: lis
 )
 def test_a_rule_that_makes_no_sense_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
-        FadingRules(**wrong)
+        DecayRules(**wrong)
 
 
 # --- near-duplicates --------------------------------------------------------------------------------------------------

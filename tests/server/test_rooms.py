@@ -374,7 +374,7 @@ def test_no_answer_names_a_folder_of_the_server(tmp_path: Path, monkeypatch: pyt
 
 def test_one_stream_too_many_has_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(it: Served) -> None:
-        monkeypatch.setattr(events.Streams, "check", events.Streams(most_of_one=0).check)
+        monkeypatch.setattr(events.Streams, "check", events.Streams(max_open_of_one=0).check)
         refused = await it.client.post("/v1/recall", json={"query": "x"}, headers={"Accept": "text/event-stream"})
         assert (refused.status_code, refused.json()["code"]) == (429, "too_many_streams")
 

@@ -67,10 +67,10 @@ TEXTS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.integers(min_value=0, max_value=200), st.one_of(st.none(), st.text(max_size=60)))
-def test_every_line_was_said_and_the_limit_holds(texts: list[str], most: int, previous: str | None) -> None:
+def test_every_line_was_said_and_the_limit_holds(texts: list[str], max_tokens: int, previous: str | None) -> None:
     placed = [(text, number / 12) for number, text in enumerate([previous or "", *texts])]
-    summary = summarize_conversation(placed, max_tokens=most, counter=ESTIMATE)
-    assert ESTIMATE.count(summary) <= most
+    summary = summarize_conversation(placed, max_tokens=max_tokens, counter=ESTIMATE)
+    assert ESTIMATE.count(summary) <= max_tokens
     sources = [*texts, previous or ""]
     for line in summary.split("\n"):
         assert any(line in source for source in sources)
@@ -139,11 +139,11 @@ def chinese_turn(week: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("turns", "compactions", "most"), [(190, 19, 300), (190, 19, 120), (600, 60, 500), (90, 2, 400)]
+    ("turns", "compactions", "max_tokens"), [(190, 19, 300), (190, 19, 120), (600, 60, 500), (90, 2, 400)]
 )
 @pytest.mark.parametrize("turn", [english_turn, chinese_turn], ids=["English", "Chinese"])
 def test_each_third_of_a_long_conversation_is_represented_after_many_compactions(
-    turn: Callable[[int], list[str]], turns: int, compactions: int, most: int
+    turn: Callable[[int], list[str]], turns: int, compactions: int, max_tokens: int
 ) -> None:
     size = turns // compactions
     lines: list[tuple[str, float]] = []
@@ -151,7 +151,7 @@ def test_each_third_of_a_long_conversation_is_represented_after_many_compactions
     for first in range(0, turns, size):
         said = [(text, week) for week in range(first, first + size) for text in turn(week)]
         placed = [(text, place / (first + size)) for text, place in [*lines, *said]]
-        summary = summarize_conversation(placed, max_tokens=most, counter=ESTIMATE)
+        summary = summarize_conversation(placed, max_tokens=max_tokens, counter=ESTIMATE)
         kept = set(summary.splitlines())
         lines = [(text, place) for text, place in [*lines, *said] if text in kept]
     weeks = [int(found) for found in re.findall(r"(?:week |第)(\d+)", summary)]

@@ -235,16 +235,16 @@ def test_parts_are_counted_and_an_image_costs_what_is_stated() -> None:
 
 
 @given(st.text(max_size=120), st.integers(min_value=0, max_value=80))
-def test_a_cut_text_is_a_beginning_within_the_limit(text: str, most: int) -> None:
-    cut = cut_to_tokens(text, most, ESTIMATE)
+def test_a_cut_text_is_a_beginning_within_the_limit(text: str, limit: int) -> None:
+    cut = cut_to_tokens(text, limit, ESTIMATE)
     assert text.startswith(cut)
-    assert ESTIMATE.count(cut) <= most
-    if ESTIMATE.count(text) <= most:
+    assert ESTIMATE.count(cut) <= limit
+    if ESTIMATE.count(text) <= limit:
         assert cut == text
 
 
 @pytest.mark.parametrize(
-    ("text", "most", "cut"),
+    ("text", "limit", "cut"),
     [
         ("a👨‍👩‍👧b", 3, "a"),
         ("cafe\u0301s", 4, "caf"),
@@ -255,14 +255,14 @@ def test_a_cut_text_is_a_beginning_within_the_limit(text: str, most: int) -> Non
         ("短句", 1, "短"),
     ],
 )
-def test_a_character_is_never_cut_in_two(text: str, most: int, cut: str) -> None:
-    assert cut_to_tokens(text, most, Characters()) == cut
+def test_a_character_is_never_cut_in_two(text: str, limit: int, cut: str) -> None:
+    assert cut_to_tokens(text, limit, Characters()) == cut
 
 
 def test_cutting_with_a_real_tokenizer_keeps_the_limit() -> None:
     text = "".join(SAMPLES["mixed"]) * 20
     for counter in real_tokenizers().values():
-        for most in (1, 7, 50, 300):
-            cut = cut_to_tokens(text, most, counter)
+        for limit in (1, 7, 50, 300):
+            cut = cut_to_tokens(text, limit, counter)
             assert text.startswith(cut)
-            assert most - 4 <= counter.count(cut) <= most
+            assert limit - 4 <= counter.count(cut) <= limit

@@ -73,11 +73,11 @@ def _tells_change(entry: MemoryEntry) -> bool:
     return told and not is_wish(folded) and not is_temporary(folded) and not is_request(entry.content)
 
 
-def _may_change(newer: MemoryEntry, older: MemoryEntry, least: int) -> bool:
+def _may_change(newer: MemoryEntry, older: MemoryEntry, min_shared: int) -> bool:
     if newer.event_time <= older.event_time or older.id in newer.source.references or newer.id == older.id:
         return False
     shared = content_words(newer.content) & content_words(older.content)
-    if len(shared) < least:
+    if len(shared) < min_shared:
         return False
     names = {fold(name) for text in (newer.content, older.content) for name in persons_of(text).names}
-    return len(shared - names) >= least
+    return len(shared - names) >= min_shared

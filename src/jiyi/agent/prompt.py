@@ -195,7 +195,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         scope=deps.scope,
         budget=shares.longterm,
         counter=deps.counter,
-        compress=lambda texts, most: (compress_by_rules(list(texts), most), ""),
+        compress=lambda texts, max_chars: (compress_by_rules(list(texts), max_chars), ""),
         zone=deps.zone,
         outdated=blocks.conflicts,
     )

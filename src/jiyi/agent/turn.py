@@ -264,7 +264,7 @@ class Turn:
             if counted:
                 await self._deps.feedback(counted, memory_scope=self._deps.scope)
         except StorageError as error:
-            _log.warning("what a reply used could not be noted: %s", type(error).__name__)
+            _log.warning("feedback for the memories used failed: %s", type(error).__name__)
             return []
         return counted
 

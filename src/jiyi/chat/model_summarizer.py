@@ -74,10 +74,10 @@ class ModelSummarizer:
         # What short messages leave of their share goes to long ones.
         spare = sum(max(share - size, 0) for size in sizes)
         long = sum(size > share for size in sizes)
-        most = share + (spare // long if long else 0)
+        max_tokens = share + (spare // long if long else 0)
         lines = []
         for number, (message, text, size) in enumerate(zip(messages, texts, sizes, strict=True), start=1):
-            shown = f"{cut_to_tokens(text, most, self._counter)} […]" if size > most else text
+            shown = f"{cut_to_tokens(text, max_tokens, self._counter)} […]" if size > max_tokens else text
             lines.append(transcript_line(number, message.role, message.name, shown))
         return "\n".join(lines)
 

@@ -188,13 +188,13 @@ class Memory(SharesMemory, ClosesOwnMemory):
         """What fits a question, best first. Ids stand in `filters`, or are arguments as in earlier versions of mem0."""
         _refuse_expired(show_expired=show_expired)
         wanted, own = self._filter(filters, ids)
-        most = top_k if limit is None else limit
+        max_results = top_k if limit is None else limit
         largest = self._memory.settings.limits.max_results
         hits: list[MemoryEntry] = []
         for scope in self._scopes(own):
             found = self._memory.recall(
                 query,
-                most if wanted.exact else largest,
+                max_results if wanted.exact else largest,
                 scope=scope,
                 namespace=NAMESPACE,
                 where=wanted.where,
@@ -205,7 +205,7 @@ class Memory(SharesMemory, ClosesOwnMemory):
             hits += [hit for hit in found if hit.scope == scope and wanted.holds(hit.metadata)]
         hits.sort(key=lambda hit: hit.relevance_score or 0.0, reverse=True)
         results = []
-        for hit in hits[:most]:
+        for hit in hits[:max_results]:
             self._places[hit.id] = hit.scope
             details = {"score_details": dict(hit.score_parts)} if explain else {}
             results.append({**memory_of(hit, score=hit.relevance_score or 0.0), **details})
@@ -223,15 +223,15 @@ class Memory(SharesMemory, ClosesOwnMemory):
         """The memories that meet the filters, the newest first."""
         _refuse_expired(show_expired=show_expired)
         wanted, own = self._filter(filters, ids)
-        most = top_k if limit is None else limit
+        max_results = top_k if limit is None else limit
         found: list[MemoryEntry] = []
         for scope in self._scopes(own):
             for number, entry in enumerate(self._listed(scope, wanted)):
-                if number >= most:
+                if number >= max_results:
                     break
                 found.append(entry)
         found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
-        return {"results": [memory_of(entry) for entry in found[:most]]}
+        return {"results": [memory_of(entry) for entry in found[:max_results]]}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """A memory by its id."""

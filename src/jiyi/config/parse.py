@@ -32,27 +32,27 @@ def setting(default: Any, parser: Parse, about: str, *, secret: bool = False) ->
     return field(default=default, metadata={"parse": parser, "about": about, "secret": secret})
 
 
-def whole(least: int, most: int) -> Parse:
+def whole(minimum: int, maximum: int) -> Parse:
     """A whole number in these bounds."""
 
     def parse(value: Any) -> int:
         if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
             value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"a whole number from {least} to {most} is needed")
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+            raise ValueError(f"a whole number from {minimum} to {maximum} is needed")
         return value
 
     return parse
 
 
-def number(least: float, most: float) -> Parse:
+def number(minimum: float, maximum: float) -> Parse:
     """A number in these bounds."""
 
     def parse(value: Any) -> float:
         if isinstance(value, str) and re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", value.strip()):
             value = float(value)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise ValueError(f"a number from {least:g} to {most:g} is needed")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not minimum <= value <= maximum:
+            raise ValueError(f"a number from {minimum:g} to {maximum:g} is needed")
         return float(value)
 
     return parse
@@ -196,9 +196,9 @@ def collection(value: Any) -> str:
     return value
 
 
-def optional_whole(least: int, most: int) -> Parse:
+def optional_whole(minimum: int, maximum: int) -> Parse:
     """A whole number in these bounds, or nothing."""
-    parse = whole(least, most)
+    parse = whole(minimum, maximum)
     return lambda value: None if value is None or value == "" else parse(value)
 
 

@@ -12,8 +12,8 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from jiyi.cleanup import on_error
 from jiyi.compat import langgraph_forms, mem0_forms
+from jiyi.contexts import on_error
 from jiyi.errors import InvalidInputError
 from jiyi.exporters.markdown import conversation_text, entry_text, file_name
 

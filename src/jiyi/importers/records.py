@@ -123,12 +123,12 @@ def imported_message(role: str, content: str, message_id: str, when: datetime | 
     return message if when is None else {**message, "created_at": when.isoformat()}
 
 
-def pieces(text: str, most: int = MAX_TEXT) -> Iterator[str]:
-    """A text in pieces of at most `most` bytes, split between paragraphs, lines or at worst characters."""
+def pieces(text: str, max_bytes: int = MAX_TEXT) -> Iterator[str]:
+    """A text in pieces of at most `max_bytes` bytes, split between paragraphs, lines or at worst characters."""
     data = text.encode("utf-8")
     start = 0
-    while len(data) - start > most:
-        part = data[start : start + most].decode("utf-8", "ignore")
+    while len(data) - start > max_bytes:
+        part = data[start : start + max_bytes].decode("utf-8", "ignore")
         for mark in ("\n\n", "\n", "。", ". ", " "):
             place = part.rfind(mark)
             if place > len(part) // 2:

@@ -79,17 +79,19 @@ class Drainer:
         log_position = self._valid_position(index)
         return log_position is not None and log_position.sequence >= head.sequence
 
-    def pending(self, index: DerivedIndex, scopes: Sequence[str], *, head: LogPosition, most: int) -> IndexBatch | None:
-        """What the index lacks of these scopes, if it is between 1 and `most` changes; nothing is written."""
+    def pending(
+        self, index: DerivedIndex, scopes: Sequence[str], *, head: LogPosition, limit: int
+    ) -> IndexBatch | None:
+        """What the index lacks of these scopes, if it is between 1 and `limit` changes; nothing is written."""
         log_position = self._valid_position(index)
         if log_position is None or log_position.sequence >= head.sequence:
             return None
-        return self.changed_since(log_position, scopes, most=most)
+        return self.changed_since(log_position, scopes, limit=limit)
 
-    def changed_since(self, log_position: LogPosition, scopes: Sequence[str], *, most: int) -> IndexBatch | None:
-        """What these scopes have changed after a position of the log, if it is between 1 and `most` changes."""
-        changes = self._store.changes_after(log_position.sequence, limit=most + 1, scopes=scopes)
-        return self._batch(changes) if 0 < len(changes) <= most else None
+    def changed_since(self, log_position: LogPosition, scopes: Sequence[str], *, limit: int) -> IndexBatch | None:
+        """What these scopes have changed after a position of the log, if it is between 1 and `limit` changes."""
+        changes = self._store.changes_after(log_position.sequence, limit=limit + 1, scopes=scopes)
+        return self._batch(changes) if 0 < len(changes) <= limit else None
 
     def catch_up(
         self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float, head: LogPosition | None = None

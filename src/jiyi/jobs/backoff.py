@@ -15,7 +15,7 @@ class Backoff:
 
     first: float = 2.0
     factor: float = 3.0
-    most: float = 600.0
+    max_seconds: float = 600.0
     attempts: int = 6
     """After so many attempts the job is dead."""
     max_retry_after: float = 3600.0
@@ -24,7 +24,7 @@ class Backoff:
 
     def pause(self, attempt: int, error: BaseException) -> float:
         """Seconds before the attempt after this one; never less than the server asked for."""
-        grown = min(self.most, self.first * self.factor ** max(0, attempt - 1))
+        grown = min(self.max_seconds, self.first * self.factor ** max(0, attempt - 1))
         requested = error.retry_after if isinstance(error, ModelUnavailableError) else None
         jittered = grown * (0.5 + 0.5 * self.draw())
         return jittered if requested is None else max(jittered, min(requested, self.max_retry_after))

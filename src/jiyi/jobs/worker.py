@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from jiyi.errors import JiyiError, StorageError
 from jiyi.execution import BackgroundThread
-from jiyi.exhaustion import resource_limit
 from jiyi.jobs.backoff import Backoff, may_succeed_later
 from jiyi.model import clock
 from jiyi.model.identity import new_id
 from jiyi.model.job import Job
+from jiyi.resource_limits import resource_limit
 
 if TYPE_CHECKING:
     from jiyi.ports import JobStore
@@ -56,7 +56,7 @@ class JobRunner:
         """How many threads of this process look for a job or do one."""
         self._ends = 0
         """How often one of them was done with that."""
-        self.learn: Callable[[], object] | None = None
+        self.load_handlers: Callable[[], object] | None = None
         """Called when a job has a kind without a handler: rooms are made when they are needed."""
 
     def handle(self, handlers: Mapping[str, Handler]) -> None:
@@ -86,8 +86,8 @@ class JobRunner:
                 job, now=now, reason=f"begun {before} times and never finished: the process ended each time"
             )
             return True
-        if job.kind not in self._handlers and self.learn is not None:
-            self.learn()
+        if job.kind not in self._handlers and self.load_handlers is not None:
+            self.load_handlers()
         handler = self._handlers.get(job.kind, _unknown_kind)
         try:
             if not handler(job):
@@ -101,9 +101,9 @@ class JobRunner:
         return True
 
     def settle(self, job: Job, error: BaseException) -> bool:
-        """Write down that an attempt failed: to be tried again, or dead. Whether it is tried again."""
+        """Note a failed attempt: the job is tried again, or goes to the dead-letter list. Whether it is tried again."""
         reason = f"{type(error).__name__}: {error}"
-        # Without resources nothing was tried: however often that happens, the job is not dead.
+        # Without resources nothing was tried: however often that happens, the job is not given up.
         limited = resource_limit(error) is not None
         again = limited or (may_succeed_later(error) and job.attempt < self._backoff.attempts)
         if again:
@@ -113,7 +113,12 @@ class JobRunner:
             _log.warning("job %s (%s) failed (%s) and is tried again", job.id, job.kind, type(error).__name__)
         else:
             self._store.dead_letter(job, now=self.now(), reason=reason)
-            _log.error("job %s (%s) is dead (%s); see: jiyi doctor", job.id, job.kind, type(error).__name__)
+            _log.error(
+                "job %s (%s) moved to the dead-letter list (%s); see: jiyi doctor",
+                job.id,
+                job.kind,
+                type(error).__name__,
+            )
         return again
 
     def _settle(self, job: Job, error: BaseException) -> bool:
@@ -123,13 +128,13 @@ class JobRunner:
             return False
         return True
 
-    def run_due(self, most: int | None = None, scopes: Sequence[str] | None = None, *, waits: bool = False) -> int:
+    def run_due(self, limit: int | None = None, scopes: Sequence[str] | None = None, *, waits: bool = False) -> int:
         """Do everything (of these scopes) that is due now; returns how many jobs were begun.
 
         With `waits` the jobs that other threads of this process are doing are done as well when it returns.
         """
         done = 0
-        while most is None or done < most:
+        while limit is None or done < limit:
             if self.run_one(scopes):
                 done += 1
             elif not waits or not self._wait_for_another():

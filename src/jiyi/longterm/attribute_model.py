@@ -17,7 +17,7 @@ Matrix = NDArray[np.float32]
 
 SCALE: Final = 5.0
 """Vectors have length 1: the penalty on the weights would weigh too much."""
-_LEAST: Final = 1e-3
+_MIN_PROBABILITY: Final = 1e-3
 _LOG_SCALE: Final = 3.0
 _TIE: Final = 1e-6
 
@@ -69,7 +69,7 @@ class AttributeModel:
             clause.max(axis=1),
             facts.max(axis=1),
             (np.sqrt(message) @ np.sqrt(facts).T).max(axis=0),
-            np.log(best + _LEAST) / _LOG_SCALE,
+            np.log(best + _MIN_PROBABILITY) / _LOG_SCALE,
             np.where(best >= best.max() - _TIE, best, 0.0),
         )
         return [AttributeMatch(*row) for row in np.stack(columns, axis=1).tolist()]

@@ -64,23 +64,23 @@ def compress_by_rules(texts: list[str], max_chars: int) -> str:
     return fitted(summarize(texts, max_tokens=max_chars, counter=_Characters()) or "\n".join(texts), max_chars)
 
 
-def fitted(text: str, most: int) -> str:
+def fitted(text: str, max_chars: int) -> str:
     """A text in at most so many characters: whole sentences if one fits, else cut."""
-    if len(text) <= most:
+    if len(text) <= max_chars:
         return text
     kept = ""
     for sentence in sentences(text):
         longer = f"{kept} {sentence}".strip() if kept.isascii() else f"{kept}{sentence}"
-        if len(longer) > most:
+        if len(longer) > max_chars:
             break
         kept = longer
-    return kept or (text[: most - 1].rstrip() + "…" if most > 1 else text[:most])
+    return kept or (text[: max_chars - 1].rstrip() + "…" if max_chars > 1 else text[:max_chars])
 
 
-def _within(texts: list[str], most: int) -> list[str]:
+def _within(texts: list[str], max_chars: int) -> list[str]:
     found: list[str] = []
     for text in texts:
-        if sum(map(len, found)) + len(text) > most:
+        if sum(map(len, found)) + len(text) > max_chars:
             break
         found.append(text)
-    return found or [texts[0][:most]]
+    return found or [texts[0][:max_chars]]

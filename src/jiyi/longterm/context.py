@@ -126,14 +126,14 @@ def fitted_line(
     zone: tzinfo,
     scope: str,
     counter: TokenCounter,
-    most: int,
+    max_tokens: int,
     *,
     outdated: bool,
 ) -> str:
     """The line of a memory of which the text has at most so many tokens; what the user said is not marked as such."""
     day = clock.in_zone(hit.event_time, zone).date().isoformat()
     whole = _one_line(hit.content)
-    text = cut_to_tokens(whole, most, counter)
+    text = cut_to_tokens(whole, max_tokens, counter)
     origin = _origin(hit, language, scope)
     plain = _ORIGIN[language][USER]
     about = origin.removeprefix(plain).removeprefix(" · ")

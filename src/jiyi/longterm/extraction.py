@@ -17,7 +17,7 @@ from jiyi.longterm.untrusted import looked_at, readable
 from jiyi.model.domain import DOMAINS, SUBSTANTIAL
 from jiyi.model.message import Message
 from jiyi.ports import ChatModel
-from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, LONGEST_FACT, MAX_FACTS, extract_messages
+from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, MAX_FACT_CHARS, MAX_FACTS, extract_messages
 from jiyi.text import fold, sentences
 from jiyi.text.code_spans import only_code, without_code_blocks
 from jiyi.text.statements.about.mentions import quotes_people
@@ -58,7 +58,7 @@ MIN_SCORE = 0.7
 _MAX_BY_RULES = 20
 _REPLY_TOKENS = 2_000
 _SHORT = 1_000
-_LONGEST_SENTENCE = 400  # what is longer was pasted, not said
+_MAX_SENTENCE = 400  # what is longer was pasted, not said
 # So many sentences are judged together, as people say one thing in several.
 _WINDOW = 6
 _NOT_PLAINLY_NOTHING = -0.6
@@ -215,7 +215,7 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentenc
         ANNOUNCES.sub("", part)
         for part in sentences(without_code_blocks(text))
         if (not is_small_talk(part) or asks_for_secrecy(part)) and not only_code(part)
-        if len(part) <= _LONGEST_SENTENCE
+        if len(part) <= _MAX_SENTENCE
     ]
     if not parts or is_quoted_text(text) or is_role_play(fold(text)):
         return []
@@ -255,9 +255,9 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentenc
             continue
         alone = len(parts) == 1
         window = fold(windows[place // _WINDOW])
-        enough = _LIKELY if quotes_people(window) else WORTH_KEEPING
-        if (whole >= enough and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
-            whole < enough and (own >= _SURE or stated >= _STATED) and not is_invented(window)
+        threshold = _LIKELY if quotes_people(window) else WORTH_KEEPING
+        if (whole >= threshold and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
+            whole < threshold and (own >= _SURE or stated >= _STATED) and not is_invented(window)
         ):
             each.question, each.kept = before, True
     return _with_secrecy(found)
@@ -409,4 +409,4 @@ def _halved(text: str) -> str:
 def _fact(text: str) -> str:
     """One line, not longer than a fact may be."""
     line = _ASKED_TO.sub("", " ".join(readable(text).split()))
-    return line if len(line) <= LONGEST_FACT else line[: LONGEST_FACT - 1].rstrip() + "…"
+    return line if len(line) <= MAX_FACT_CHARS else line[: MAX_FACT_CHARS - 1].rstrip() + "…"

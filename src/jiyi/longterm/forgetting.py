@@ -14,7 +14,7 @@ from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
-from jiyi.ports import Amendment, Fading
+from jiyi.ports import Amendment, ForgettingCandidate
 from jiyi.text.statements.keeping.fact_kinds import fact_kind
 from jiyi.text.statements.keeping.lasting import DECISION, states_decision
 from jiyi.text.statements.keeping.upcoming import is_upcoming
@@ -102,7 +102,7 @@ class Forgetter:
             while faded:
                 batch, faded = faded[:size], faded[size:]
                 begun = self._timer()
-                forgotten += self._deps.store.forget_faded(scope, batch, actor=ACTOR)
+                forgotten += self._deps.store.forget_candidates(scope, batch, actor=ACTOR)
                 size = _next_size(size, self._timer() - begun)
         return forgotten
 
@@ -194,14 +194,14 @@ class Forgetter:
     def _inactive(self, scope: str) -> list[MemoryEntry]:
         return self._deps.store.inactive(scope, limit=1_000_000)
 
-    def _pages(self, scope: str, excluded: Sequence[str]) -> Iterator[list[Fading]]:
+    def _pages(self, scope: str, excluded: Sequence[str]) -> Iterator[list[ForgettingCandidate]]:
         after = None
-        while page := self._deps.store.fading(scope, excluded, after=after, limit=PAGE):
-            after = page[-1].place
+        while page := self._deps.store.forgetting_candidates(scope, excluded, after=after, limit=PAGE):
+            after = page[-1].position
             yield page
 
     @staticmethod
-    def _retention(curve: EbbinghausForgetting, each: Fading, now: datetime) -> float:
+    def _retention(curve: EbbinghausForgetting, each: ForgettingCandidate, now: datetime) -> float:
         return curve.calculate_retention(_hours(each.last_accessed_at, now), each.access_count, each.importance_score)
 
 

@@ -18,7 +18,7 @@ from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id, text_hash
 from jiyi.model.job import REFLECTION_JOB, JobDraft
 from jiyi.ports import Amendment
-from jiyi.prompts.longterm import LONGEST_REFLECTION, REFLECT_SCHEMA, reflect_messages
+from jiyi.prompts.longterm import MAX_REFLECTION_CHARS, REFLECT_SCHEMA, reflect_messages
 from jiyi.text import detect_language
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ class Reflector:
             text = reply.get("reflection") if isinstance(reply, dict) else None
             if not isinstance(text, str) or not readable(text):
                 raise wrong(model, "no reflection")
-            return fitted(readable(text), LONGEST_REFLECTION)
+            return fitted(readable(text), MAX_REFLECTION_CHARS)
 
         messages = reflect_messages([fact.content for fact in facts], _ASKED_CHARACTERS)
-        return ask_json(model, messages, REFLECT_SCHEMA, read, max_tokens=2 * LONGEST_REFLECTION)
+        return ask_json(model, messages, REFLECT_SCHEMA, read, max_tokens=2 * MAX_REFLECTION_CHARS)
 
     def _entry(self, scope: str, conversation_id: str | None, text: str, facts: Sequence[MemoryEntry]) -> MemoryEntry:
         domains = _domains(facts)

@@ -187,12 +187,12 @@ class LongtermService:
         """One summary of memories; a model that fails is an error."""
         return compress(self._deps.models.compression, memories, max_chars)
 
-    def compress_for_prompt(self, texts: Sequence[str], most: int) -> tuple[str, str]:
+    def compress_for_prompt(self, texts: Sequence[str], max_chars: int) -> tuple[str, str]:
         """A summary for a prompt block, and a note when rules had to make it because the model failed."""
         try:
-            return compress(self._deps.models.compression, texts, most), ""
+            return compress(self._deps.models.compression, texts, max_chars), ""
         except ModelError as error:
-            return compress_by_rules(list(texts), most), f"rules, because of {type(error).__name__}"
+            return compress_by_rules(list(texts), max_chars), f"rules, because of {type(error).__name__}"
 
     def _find(self, scope: str, name: str) -> MemoryEntry | None:
         found = self._deps.store.by_ids(scope, [name]) or list(self._deps.store.by_keys(scope, [name]).values())

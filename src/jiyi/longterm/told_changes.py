@@ -49,7 +49,7 @@ _SAYS_NOTHING: Final = frozenset(
         "事情",
     ]
 )
-_LONGEST: Final = 200
+_MAX_LENGTH: Final = 200
 
 
 def changed_fact(message: str, facts: Sequence[MemoryEntry]) -> MemoryEntry | None:
@@ -60,7 +60,7 @@ def changed_fact(message: str, facts: Sequence[MemoryEntry]) -> MemoryEntry | No
     text = own_words(message).strip()
     folded = fold(text)
     told = [sentence for sentence in sentences(text) if not is_small_talk(sentence)]
-    if len(told) != 1 or len(text) > _LONGEST or only_asks(text) or is_temporary(folded) or is_invented(folded):
+    if len(told) != 1 or len(text) > _MAX_LENGTH or only_asks(text) or is_temporary(folded) or is_invented(folded):
         return None
     if any(pattern.search(folded) for pattern in (FIRST_PERSON, FOREIGN_TEXT, PASSING, REQUEST, TASK_FOR_NOW)):
         return None

@@ -43,13 +43,15 @@ class Administration(MemoryBase):
         wanted = (states,) if isinstance(states, str) or not isinstance(states, Iterable) else tuple(states)
         if not wanted or not all(state in JOB_STATES for state in wanted):
             raise InvalidInputError(f"states {ascii(states)[:80]} must be some of {', '.join(JOB_STATES)}")
-        most = self._limits.check_limit(limit)
-        return await self._run(self._lt.jobs.list, states=wanted, scopes=(self._scope(scope),), limit=most)
+        limit = self._limits.check_limit(limit)
+        return await self._run(self._longterm_deps.jobs.list, states=wanted, scopes=(self._scope(scope),), limit=limit)
 
     async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
         """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
         checked = self._limits.check_id(job_id, "job_id")
-        requeued = await self._write(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
+        requeued = await self._write(
+            self._longterm_deps.jobs.requeue, checked, (self._scope(scope),), now=self._longterm_deps.now()
+        )
         self._queued()
         return requeued
 
@@ -59,7 +61,7 @@ class Administration(MemoryBase):
         It also waits for those that the background thread of this process is doing: what was due is done when it
         returns.
         """
-        return await self._run(self._lt.runner.run_due, self._limits.check_limit(limit), waits=True)
+        return await self._run(self._longterm_deps.runner.run_due, self._limits.check_limit(limit), waits=True)
 
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
@@ -73,7 +75,7 @@ class Administration(MemoryBase):
         scopes = None if scope is None else (check_scope(scope),)
         expired = await self._expire(scopes, dry_run=bool(dry_run))
         sessions = await self._flush_idle(scopes, dry_run=bool(dry_run))
-        report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
+        report = await self._run(maintain, self._longterm_deps, scopes, dry_run=bool(dry_run))
         self._written()
         consolidated = await self._make_runtime().consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
         repaired = await self._repair_indexes(dry_run=bool(dry_run)) if scope is None else []
@@ -103,7 +105,7 @@ class Administration(MemoryBase):
 
         What was said long ago is left: a history that was imported is not looked through by itself.
         """
-        now = self._lt.now()
+        now = self._longterm_deps.now()
         idle = timedelta(minutes=self._settings.session_idle_minutes)
         found = await self._run(
             self._components.chats.unflushed_sessions, since=now - _OVER_SINCE - idle, before=now - idle, scopes=scopes
@@ -114,7 +116,7 @@ class Administration(MemoryBase):
 
     async def _expire(self, scopes: tuple[str, ...] | None, *, dry_run: bool) -> int:
         """Archive the entries whose `expires_at` has passed; returns how many there were."""
-        now = self._lt.now()
+        now = self._longterm_deps.now()
         if dry_run:
             return await self._run(self._store.count_expired, scopes, now)
         archived = 0
@@ -223,9 +225,9 @@ class Administration(MemoryBase):
     ) -> Sequence[MemoryEntry]:
         """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
         text = self._limits.check_id(id_prefix, "id_prefix")
-        most = self._limits.check_limit(limit)
+        limit = self._limits.check_limit(limit)
         visible = visible_scopes(self._scope(scope))
-        return await self._run(self._components.administration.entries_by_id_prefix, text, visible, most)
+        return await self._run(self._components.administration.entries_by_id_prefix, text, visible, limit)
 
     async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
         """Remove a whole scope from every room, index, job, candidate, journal and history; returns a receipt.
@@ -333,9 +335,9 @@ class Administration(MemoryBase):
             components.indexes,
             components.indexer,
             components.chats,
-            jobs=self._lt.jobs,
+            jobs=self._longterm_deps.jobs,
             worker=components.worker,
-            usage=self._lt.models.usage() | self._reranker_usage(),
+            usage=self._longterm_deps.models.usage() | self._reranker_usage(),
         )
         facts["notes"] += unused_variables(self._settings)
         facts["note_problems"] = []
@@ -369,7 +371,7 @@ class Administration(MemoryBase):
             except IndexingError:
                 # It cannot be asked now: that it has no number says so.
                 behind[index.name] = None
-        return {"behind": behind, "jobs": dict(self._lt.jobs.counts()), "bytes": sizes}
+        return {"behind": behind, "jobs": dict(self._longterm_deps.jobs.counts()), "bytes": sizes}
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None

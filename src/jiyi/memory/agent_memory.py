@@ -173,7 +173,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             chat=self.chat(session, scope=scope, token_limit=shares.conversation),
             notes=self.notes if has_notes else None,
             longterm=self.longterm,
-            stores=self._lt,
+            stores=self._longterm_deps,
             recall=self.recall,
             feedback=self.runtime.feedback,
             toolbox=toolbox,

@@ -50,7 +50,7 @@ class MemoryBase:
         self._chat_deps: Lazy[ChatDeps] = Lazy(self._new_chat_deps)
         self._agent_sessions: Lazy[AgentSessions] = Lazy(_new_sessions)
         if components.worker is not None:
-            self._lt.runner.learn = self._make_longterm
+            self._longterm_deps.runner.load_handlers = self._make_longterm
             components.worker.when_idle = self._when_idle
             components.worker.start()
 
@@ -64,10 +64,10 @@ class MemoryBase:
         return self._make_notes() if self._make_notes.made else await self._run(self._notes_service)
 
     @property
-    def _lt(self) -> LongtermDeps:
+    def _longterm_deps(self) -> LongtermDeps:
         deps = self._components.longterm
         # A job of an earlier process may come up before the room is used: the runner then makes the room itself.
-        deps.runner.learn = self._make_longterm
+        deps.runner.load_handlers = self._make_longterm
         return deps
 
     def _new_runtime(self) -> MemoryRuntime:
@@ -82,7 +82,7 @@ class MemoryBase:
         from jiyi.longterm.api import Longterm
 
         return Longterm(
-            self._lt,
+            self._longterm_deps,
             self._run,
             self._write,
             later=self._calls.defer,
@@ -114,9 +114,9 @@ class MemoryBase:
         if not settings.has_notes or not settings.note_candidates:
             return
         try:
-            self._notes_service().keep_up()
+            self._notes_service().write_new_candidates()
         except JiyiError as error:
-            _log.warning("candidates of chats were not written into notes: %s", error)
+            _log.warning("writing chat candidates to notes failed: %s", error)
 
     def _flush_sessions(self, sessions: Sequence[tuple[str, str]]) -> dict[str, int]:
         """Search what was said in these sessions for what is worth keeping; how many were searched, and how many not.

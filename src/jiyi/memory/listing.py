@@ -107,7 +107,7 @@ class Listing(MemoryBase):
         `prefix` and `suffix` are parts that they begin and end with. With `max_depth` they are cut to that many parts,
         and each is listed once.
         """
-        most = self._limits.check_limit(limit)
+        limit = self._limits.check_limit(limit)
         first = check_whole(offset, "offset", 0, _MAX_OFFSET)
         start = () if prefix is None else check_namespace(prefix, "prefix")
         end = () if suffix is None else check_namespace(suffix, "suffix")
@@ -119,7 +119,7 @@ class Listing(MemoryBase):
             for each in found
             if each[: len(start)] == start and each[max(0, len(each) - len(end)) :] == end
         }
-        return sorted(kept)[first : first + most]
+        return sorted(kept)[first : first + limit]
 
     async def similarities(
         self, texts: Sequence[str], *, ids: Sequence[str], scope: str | None = None
@@ -167,14 +167,14 @@ class Listing(MemoryBase):
         it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is. With `now` those
         are listed that had not expired at that moment, also if they are archived since.
         """
-        most = self._limits.check_limit(limit)
+        limit = self._limits.check_limit(limit)
         check_whole(offset, "offset", 0, _MAX_OFFSET)
         order = make_order(sort, descending)
         after = None if cursor is None else place_of_cursor(cursor, order)
         filters = self._filters(visible_scopes(self._scope(scope)), locals())
         # One more than asked for: it tells whether another page follows.
-        found = await self._run(self._store.page, filters, limit=most + 1, offset=offset, order=order, after=after)
-        return _page(found, most, order)
+        found = await self._run(self._store.page, filters, limit=limit + 1, offset=offset, order=order, after=after)
+        return _page(found, limit, order)
 
     def _filters(self, scopes: tuple[str, ...], given: Mapping[str, Any]) -> Filters:
         """The conditions among the arguments of a method, which are its `locals()`, checked.

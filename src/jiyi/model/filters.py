@@ -39,9 +39,9 @@ class Filters:
     """The key begins with this."""
     namespace: tuple[str, ...] = ()
     """The namespace is this or below it."""
-    ids: frozenset[str] | None = None
+    exact_ids: frozenset[str] | None = None
     """Only these: all that meet the conditions which no index can check, where the records have named them."""
-    among: frozenset[str] | None = None
+    superset_ids: frozenset[str] | None = None
     """No other entries meet the conditions which no index can check; these have to be checked. `None`: any may."""
     estimate: int | None = None
     """About how many entries meet these conditions, where that is known."""
@@ -68,19 +68,19 @@ class Filters:
             or self.since
             or self.until
             or self.periods
-            or self.of_records
-            or self.ids is not None
+            or self.has_unindexed
+            or self.exact_ids is not None
         )
 
     @property
-    def of_records(self) -> bool:
+    def has_unindexed(self) -> bool:
         """Whether there are conditions that only the record store can check: no index holds what they ask for."""
         return bool(self.where or self.key_prefix or self.namespace or self.beyond_expired)
 
     @property
-    def left_to_records(self) -> bool:
+    def needs_record_check(self) -> bool:
         """Whether an index proposes what the records have to check: they have not named what meets the conditions."""
-        return self.of_records and self.ids is None
+        return self.has_unindexed and self.exact_ids is None
 
     def admits(self, entry: MemoryEntry) -> bool:
         """Whether the entry is active and meets every condition. The last word of every recall."""
@@ -96,7 +96,7 @@ class Filters:
             and (self.since is None or entry.event_time >= self.since)
             and (self.until is None or entry.event_time < self.until)
             and (not self.periods or any(start <= entry.event_time < end for start, end in self.periods))
-            and (self.ids is None or entry.id in self.ids)
+            and (self.exact_ids is None or entry.id in self.exact_ids)
             and (not self.where or matches(self.where, entry.metadata))
             and (not self.key_prefix or (entry.key is not None and entry.key.startswith(self.key_prefix)))
             and (not self.namespace or entry.namespace[: len(self.namespace)] == self.namespace)

@@ -14,11 +14,11 @@ FACTOR: Final = 4
 
 
 def fetch_until_enough(
-    fetch: Callable[[int], Fetched[T] | None], limit: int, first: int, *, most: int | None = None
+    fetch: Callable[[int], Fetched[T] | None], limit: int, first: int, *, max_fetched: int | None = None
 ) -> list[T] | None:
     """The best that pass, `limit` or more of them if there are so many.
 
-    `None` if `fetch` has no answer, or if fewer than `limit` of the `most` best pass.
+    `None` if `fetch` has no answer, or if fewer than `limit` of the `max_fetched` best pass.
     """
     asked = first
     while True:
@@ -28,11 +28,11 @@ def fetch_until_enough(
         passed, are_all = fetched
         if len(passed) >= limit or are_all:
             return passed
-        if most is not None and asked >= most:
+        if max_fetched is not None and asked >= max_fetched:
             return None
         asked = _more(asked, len(passed), limit)
-        if most is not None:
-            asked = min(asked, most)
+        if max_fetched is not None:
+            asked = min(asked, max_fetched)
 
 
 def enough(limit: int, passing: int, count: int) -> int:

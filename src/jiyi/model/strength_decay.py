@@ -1,7 +1,7 @@
 """How memories of the runtime lose strength without use. Pure.
 
 Unused and weak: a memory loses one of its strength for every `idle_days` without use, and for every `ignored_idle_days`
-if it was recalled and never found useful. One that was found useful does not fade, nor does a strong or a pinned one.
+if it was recalled and never found useful. One that was found useful does not decay, nor does a strong or a pinned one.
 At strength 0 it becomes inactive; `grace_days` later it is archived.
 """
 
@@ -15,13 +15,13 @@ from jiyi.model.entry import MemoryEntry
 
 
 @dataclass(frozen=True, slots=True)
-class FadingRules:
+class DecayRules:
     """The numbers of the rule."""
 
     idle_days: int = 30
     ignored_idle_days: int = 10
     weak_below: int = 10
-    """A memory of this strength or more does not fade."""
+    """A memory of this strength or more does not decay."""
     grace_days: int = 30
 
     def __post_init__(self) -> None:
@@ -45,12 +45,12 @@ class Usage:
     missed: int = 0
     """How often it was recalled and not useful."""
     decayed_at: datetime | None = None
-    """Up to when fading was reckoned."""
+    """Up to when the decay was computed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A memory that the runtime looks after."""
+class TrackedMemory:
+    """A memory of the runtime, and how it was used."""
 
     entry: MemoryEntry
     usage: Usage
@@ -58,15 +58,15 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class DecayedStrength:
-    """What fading makes of a memory."""
+    """What decay makes of a memory."""
 
     strength: int
     decayed_at: datetime
     version: int
-    """The version it was reckoned from; a memory that was changed since, such as strengthened, is left alone."""
+    """The version it was computed from; a memory that was changed since, such as strengthened, is left alone."""
 
 
-def fade(entry: MemoryEntry, usage: Usage, now: datetime, rules: FadingRules) -> DecayedStrength | None:
+def decay(entry: MemoryEntry, usage: Usage, now: datetime, rules: DecayRules) -> DecayedStrength | None:
     """What is left of the memory now; `None` when nothing changes.
 
     Only whole periods count, and the moment up to which they were counted is kept: how often this is asked does not

@@ -121,8 +121,8 @@ class Notes:
         """
         from jiyi.notes.context import build_context
 
-        most = None if max_tokens is None else check_whole(max_tokens, "max_tokens", 0, 1 << 40)
-        return await self._run(build_context, await self._service(), kind, now, most)
+        limit = None if max_tokens is None else check_whole(max_tokens, "max_tokens", 0, 1 << 40)
+        return await self._run(build_context, await self._service(), kind, now, limit)
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""

@@ -162,10 +162,10 @@ class Appender:
         self._closed = True
         self._close_files(0)
 
-    def _close_files(self, most: int) -> None:
+    def _close_files(self, max_open: int) -> None:
         """Close the oldest until only so many are open."""
         with self._open_guard:
-            for path in list(self._open)[: max(len(self._open) - most, 0)]:
+            for path in list(self._open)[: max(len(self._open) - max_open, 0)]:
                 # A thread may just have taken it.
                 target = self._open.pop(path, None)
                 if target is not None:

@@ -79,7 +79,7 @@ def build_context(
 
 def _layers(service: NotesService, kind: str, now: datetime | None, share: float) -> NotesContext:
     """The layers, each in this share of its tokens or of those that it needs."""
-    service.keep_up()
+    service.write_new_candidates()
     service.appender.reconcile()
     settings = service.settings
     today = service.today(now)

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.note import FileStamp
 from jiyi.notes.file_identity import ContentDigest, file_identity
@@ -109,17 +109,17 @@ class Files:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def read(self, path: str, *, most: int) -> tuple[bytes, FileStamp]:
+    def read(self, path: str, *, max_bytes: int) -> tuple[bytes, FileStamp]:
         """The bytes of a file and its stamp from before they were read; `FileNotFoundError` when there is none."""
         with self.opened(path, os.O_RDONLY) as descriptor:
             status = os.fstat(descriptor)
-            if status.st_size > most:
+            if status.st_size > max_bytes:
                 raise NotesError(
-                    f"{path} has {status.st_size:,} bytes and the limit is {most:,}; "
+                    f"{path} has {status.st_size:,} bytes and the limit is {max_bytes:,}; "
                     "split it, or raise the setting max_note_file_bytes"
                 )
             with open(descriptor, "rb", closefd=False) as file:
-                data = file.read(most + 1)
+                data = file.read(max_bytes + 1)
         return data, stamp_of(status)
 
     @contextmanager

@@ -150,7 +150,7 @@ def digest_of(data: bytes) -> str:
 def read_memory_file(service: NotesService) -> MemoryFile:
     """MEMORY.md; empty when there is none. What cannot be read is an error, never empty."""
     try:
-        data, _ = service.files.read(service.files.memory_file(), most=service.settings.append.file_bytes)
+        data, _ = service.files.read(service.files.memory_file(), max_bytes=service.settings.append.file_bytes)
     except FileNotFoundError:
         return MemoryFile(b"", "", text_encoding.UTF_8)
     try:
@@ -243,7 +243,7 @@ def _new_backup() -> str:
 
 
 def _read(service: NotesService, path: str) -> bytes:
-    return service.files.read(path, most=2 * service.settings.append.file_bytes)[0]
+    return service.files.read(path, max_bytes=2 * service.settings.append.file_bytes)[0]
 
 
 def _item(addition: Addition) -> list[str]:

@@ -171,7 +171,7 @@ def _remove(service: NotesService, found: dict[str, _NamedEntry], after: MemoryF
     safe = {name: each for name, each in found.items() if each.placed.entry.text in after}
     with service.lock.hold():
         for path in dict.fromkeys(each.path for each in safe.values()):
-            data, _ = service.files.read(path, most=service.settings.append.file_bytes)
+            data, _ = service.files.read(path, max_bytes=service.settings.append.file_bytes)
             file = MemoryFile(data, *text_encoding.decode(data))
             lines = file.text.split("\n")
             present = items_of(path, file.text)

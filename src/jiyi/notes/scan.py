@@ -116,7 +116,7 @@ class Scanner:
             # It cannot be read, but nothing was written to it either.
             return True
         try:
-            data, _ = self._files.read(known.path, most=self._max_bytes)
+            data, _ = self._files.read(known.path, max_bytes=self._max_bytes)
         except (FileNotFoundError, NotesError, InvalidInputError):
             return False
         return _digest(data) == known.digest
@@ -156,7 +156,7 @@ class Scanner:
         """Read a file; `None` when there is nothing to write down."""
         checked = time.time_ns()
         try:
-            data, stamp = self._files.read(path, most=self._max_bytes)
+            data, stamp = self._files.read(path, max_bytes=self._max_bytes)
         except FileNotFoundError:
             return NoteUpdate(path, None) if known is not None else None
         except (NotesError, InvalidInputError) as error:

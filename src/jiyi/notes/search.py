@@ -52,7 +52,7 @@ class NoteSearch:
         wanted = None if path is None else check_path(path.removesuffix("/") if isinstance(path, str) else path)
         scopes = self._identity.scopes(kind)
         moment = None if now is None else clock.require_aware(now, "now")
-        self._service.keep_up()
+        self._service.write_new_candidates()
         for attempt in range(_SEARCH_ATTEMPTS):
             self._service.scan()
             filters = make_filters(

@@ -153,7 +153,7 @@ class NotesService:
         self._refused = set(done.refused)
         return done
 
-    def keep_up(self) -> None:
+    def write_new_candidates(self) -> None:
         """Write new candidates of chats into the notes, if the settings say so. A failure is logged."""
         # While the workspace is not initialised, candidates wait for it.
         if not self.settings.take_candidates or not self.root.is_dir():
@@ -168,10 +168,10 @@ class NotesService:
                 return
             refused = self.take_candidates().refused
         except NotesError as error:
-            _log.warning("what chats propose to keep could not be written down: %s", error)
+            _log.warning("writing chat candidates to notes failed: %s", error)
             return
         for candidate_id, reason in refused.items():
-            _log.warning("candidate %s was not written down: %s", candidate_id, reason)
+            _log.warning("candidate %s was not written to notes: %s", candidate_id, reason)
 
     # --- following the files ----------------------------------------------------------------------------------------
 
@@ -274,7 +274,7 @@ class NotesService:
     def read_text(self, path: str) -> str | None:
         """The text of a file; `None` when there is none. What cannot be read or decoded is an error, never empty."""
         try:
-            data, _ = self.files.read(path, most=self.settings.append.file_bytes)
+            data, _ = self.files.read(path, max_bytes=self.settings.append.file_bytes)
         except FileNotFoundError:
             return None
         try:

@@ -73,7 +73,7 @@ class Watcher:
 
     def _scan(self) -> None:
         try:
-            self._service.keep_up()
+            self._service.write_new_candidates()
             report = self._service.scan()
         except JiyiError as error:
             # The next call of the user raises the same error; the thread continues.

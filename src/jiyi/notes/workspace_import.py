@@ -59,7 +59,7 @@ def import_workspace(service: NotesService, path: str | os.PathLike[str]) -> Imp
     report = Imported(problems=list(listing.problems))
     for name in (*CONTEXT_FILES, *listing.files):
         try:
-            data, _ = source.read(name, most=service.settings.append.file_bytes)
+            data, _ = source.read(name, max_bytes=service.settings.append.file_bytes)
             _import_file(service, name, data, report)
         except FileNotFoundError:
             continue
@@ -109,6 +109,6 @@ def _is_template(service: NotesService, name: str) -> bool:
 
 def _same(service: NotesService, path: str, data: bytes) -> bool:
     try:
-        return service.files.read(path, most=len(data))[0] == data
+        return service.files.read(path, max_bytes=len(data))[0] == data
     except (FileNotFoundError, NotesError):
         return False

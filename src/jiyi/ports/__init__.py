@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from jiyi.ports.jobs import JobStore
     from jiyi.ports.keys import KeyStore
-    from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
+    from jiyi.ports.longterm import Amendment, ForgettingCandidate, ForgettingPosition, LongtermStore
     from jiyi.ports.models import (
         ChatModel,
         Embedder,
@@ -79,8 +79,8 @@ __all__ = [
     "Embedder",
     "EmbedsQuestions",
     "EntryStore",
-    "Fading",
-    "FadingPlace",
+    "ForgettingCandidate",
+    "ForgettingPosition",
     "HistoryStore",
     "ImportCounts",
     "IndexBatch",
@@ -141,8 +141,8 @@ __getattr__ = load_on_first_use(
         "ComparesEntries": "jiyi.ports.indexes",
         "ComparesLists": "jiyi.ports.indexes",
         "EntryStore": "jiyi.ports.records",
-        "Fading": "jiyi.ports.longterm",
-        "FadingPlace": "jiyi.ports.longterm",
+        "ForgettingCandidate": "jiyi.ports.longterm",
+        "ForgettingPosition": "jiyi.ports.longterm",
         "HistoryStore": "jiyi.ports.history",
         "ImportCounts": "jiyi.ports.records",
         "IndexBatch": "jiyi.ports.indexes",

@@ -88,10 +88,10 @@ class DerivedIndex(Protocol):
 class SharesFiles(Protocol):
     """An index whose files keep the words of removed entries as long as they also hold others."""
 
-    def beside_removed(self, removed: Sequence[str], most: int) -> list[str]:
+    def beside_removed(self, removed: Sequence[str], limit: int) -> list[str]:
         """Ids of the entries whose files also hold these: when they are written again, the files are deleted.
 
-        The same for entries that were removed before, if that makes no more than `most` ids.
+        The same for entries that were removed before, if that makes no more than `limit` ids.
         """
         ...
 

@@ -31,11 +31,11 @@ class MessagesDeletedError(Exception):
     """What was to be kept is made of messages that were deleted meanwhile. Nothing was changed."""
 
 
-FadingPlace: TypeAlias = "tuple[datetime, str]"
+ForgettingPosition: TypeAlias = "tuple[datetime, str]"
 
 
 @dataclass(frozen=True, slots=True)
-class Fading:
+class ForgettingCandidate:
     """What the curve of forgetting needs to know of an entry."""
 
     id: str
@@ -55,7 +55,7 @@ class Fading:
     """Why the fact was to last, if that is known: somebody asked to remember it, or it is a decision."""
 
     @property
-    def place(self) -> FadingPlace:
+    def position(self) -> ForgettingPosition:
         """Where it stands in the order of pages."""
         return self.created_at, self.id
 
@@ -158,13 +158,13 @@ class LongtermStore(Protocol):
         """Every scope that has entries."""
         ...
 
-    def fading(
-        self, scope: str, without_types: Sequence[str], *, after: FadingPlace | None, limit: int
-    ) -> list[Fading]:
+    def forgetting_candidates(
+        self, scope: str, without_types: Sequence[str], *, after: ForgettingPosition | None, limit: int
+    ) -> list[ForgettingCandidate]:
         """A page of the long-term memories that may be forgotten, oldest first."""
         ...
 
-    def forget_faded(self, scope: str, faded: Sequence[Fading], *, actor: str) -> int:
+    def forget_candidates(self, scope: str, candidates: Sequence[ForgettingCandidate], *, actor: str) -> int:
         """Take these out of recall; those that were touched, pinned or changed since are left. Returns how many."""
         ...
 

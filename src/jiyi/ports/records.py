@@ -101,15 +101,15 @@ class EntryStore(Protocol):
         """Which of these ids the filters admit; quicker than `fetch` where the entries are not needed."""
         ...
 
-    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+    def few_matching(self, filters: Filters, *, limit: int) -> list[str] | None:
         """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
         ...
 
-    def estimate(self, filters: Filters, *, most: int) -> int | None:
-        """About how many entries meet the conditions; `None` if unknown, more than `most`, or few and listed."""
+    def estimate(self, filters: Filters, *, limit: int) -> int | None:
+        """About how many entries meet the conditions; `None` if unknown, more than `limit`, or few and listed."""
         ...
 
-    def listed_matches(self, filters: Filters, *, most: int) -> frozenset[str] | None:
+    def listed_matches(self, filters: Filters, *, limit: int) -> frozenset[str] | None:
         """Ids among which are all entries that the filters admit; `None` if there are more, or nothing lists them.
 
         To be asked after `estimate`. More are listed where they are asked for again while nothing changes.

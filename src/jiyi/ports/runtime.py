@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.feedback import FeedbackOrder, FeedbackOutcome, MergeGroup
-    from jiyi.model.strength_decay import DecayedStrength, Kept
+    from jiyi.model.strength_decay import DecayedStrength, TrackedMemory
 
 
 class Sorter(Protocol):
@@ -24,7 +24,7 @@ class Sorter(Protocol):
         """Take rows in: (group, text to sort by, id)."""
         ...
 
-    def groups(self, prefix: str, *, most: int) -> Iterator[list[tuple[str, str]]]:
+    def groups(self, prefix: str, *, limit: int) -> Iterator[list[tuple[str, str]]]:
         """(text, id) of each group of several that begins so, in pieces of at most so many, without what was taken."""
         ...
 
@@ -91,7 +91,7 @@ class RuntimeStore(Protocol):
         """The scopes that have memories of the runtime."""
         ...
 
-    def page(self, scope: str, *, active: bool, after_id: str = "", limit: int) -> list[Kept]:
+    def page(self, scope: str, *, active: bool, after_id: str = "", limit: int) -> list[TrackedMemory]:
         """The scope's memories in the order of their ids."""
         ...
 
@@ -99,8 +99,8 @@ class RuntimeStore(Protocol):
         """Merge groups of this scope's own active memories in one transaction; returns those that were merged."""
         ...
 
-    def fade(self, faded: Mapping[str, DecayedStrength], *, actor: str, now: datetime) -> None:
-        """Write down what fading made of these memories, in one transaction."""
+    def write_decay(self, decayed: Mapping[str, DecayedStrength], *, actor: str, now: datetime) -> None:
+        """Write down what decay made of these memories, in one transaction."""
         ...
 
     def archive(self, ids: Sequence[str], *, actor: str, now: datetime) -> None:

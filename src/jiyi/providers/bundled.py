@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.ports import ModelIdentity
 from jiyi.providers.encoder import FULL_DIMENSION, Encoder
 

@@ -66,10 +66,10 @@ class CachedEmbedder(EmbedderWrapper):
         return np.stack([found[key] for key in keys])
 
     def _keep(self, keys: Iterable[bytes], vectors: Vectors) -> None:
-        most = max(self._max_bytes // (vectors.itemsize * vectors.shape[1]), 1)
+        max_vectors = max(self._max_bytes // (vectors.itemsize * vectors.shape[1]), 1)
         with self._guard:
-            for key, vector in list(zip(keys, vectors, strict=True))[-most:]:
+            for key, vector in list(zip(keys, vectors, strict=True))[-max_vectors:]:
                 # A copy: a row of a large batch would keep the whole batch in memory.
                 self._known[key] = vector.copy()
-            while len(self._known) > most:
+            while len(self._known) > max_vectors:
                 self._known.popitem(last=False)

@@ -13,17 +13,16 @@ from datetime import datetime, tzinfo
 from threading import Event
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
-from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.ports import ALONE, EmbedsQuestions
 from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import current_first, mark_corrected
+from jiyi.recall.filter_pushdown import push_down_filters, short_because_of_expiry
 from jiyi.recall.freshness import Freshness, not_answered
-from jiyi.recall.narrowing import narrowed, short_because_of_expiry
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
 from jiyi.recall.question import text_to_embed
 from jiyi.recall.ranking import rank
@@ -32,6 +31,7 @@ from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
+from jiyi.resource_limits import resource_limit
 from jiyi.text.questions import asks_about_questions, is_question
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class RecallEngine:
         An index that was deleted or turns out to be damaged is rebuilt, and asked once more.
         """
         check_mode(request.mode)
-        request = narrowed(request, self.store)
-        if frozenset() in {request.filters.ids, request.filters.among}:
+        request = push_down_filters(request, self.store)
+        if frozenset() in {request.filters.exact_ids, request.filters.superset_ids}:
             return Answer([], 0)
         answer = _retried(lambda: self._answer(request))
         if short_because_of_expiry(request, answer, self.store, self.settings):
@@ -196,8 +196,8 @@ class RecallEngine:
         That thread delays the many small steps of embedding a little. Beside the comparison of the vectors alone it
         gains nothing: a large product occupies two cores.
         """
-        least = self.settings.parallel_from
-        return not least or (text.statistics is not None and text.statistics.entries >= least)
+        min_entries = self.settings.parallel_from
+        return not min_entries or (text.statistics is not None and text.statistics.entries >= min_entries)
 
     def _recall_at_once(
         self, reader: ScopeReader, request: Request, now: datetime

@@ -77,7 +77,7 @@ class Freshness(NamedTuple):
         """The scan, made at this position, together with later changes; `None` where the index has to be asked anew."""
         if not self.overlaid or not provides(index, ComparesEntries):
             return None
-        batch = _if_short(self.drainer.changed_since(log_position, scopes, most=self.overlaid))
+        batch = _if_short(self.drainer.changed_since(log_position, scopes, limit=self.overlaid))
         try:
             return None if batch is None else self.overlay(index, scan, vector, batch)
         except (ModelError, IndexingError):
@@ -85,7 +85,7 @@ class Freshness(NamedTuple):
             return None
 
     def _pending(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexBatch | None:
-        return _if_short(self.drainer.pending(index, scopes, head=head, most=self.overlaid))
+        return _if_short(self.drainer.pending(index, scopes, head=head, limit=self.overlaid))
 
     def catch_up(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexCoverage:
         """The coverage of an index that was brought up to `head`; `answered` says whether it can be asked."""

@@ -75,9 +75,9 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
         scored = np.asarray([place for place in scored if ids[place] in admitted], dtype=np.int64)
     candidates = scored.tolist()
     times = np.asarray([row.event_time for row in rows], dtype=np.int64)
-    asked = np.zeros(len(rows))
+    row_question_share = np.zeros(len(rows))
     if threads.conversation.any():
-        asked = np.where(threads.conversation, [row.question_share for row in rows], 0.0)
+        row_question_share = np.where(threads.conversation, [row.question_share for row in rows], 0.0)
     conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
     words = _Terms.of([row.words for row in rows], [row.word_counts for row in rows])
     word_counts, related = _counts_and_related(question.words, words, with_related=vectors is not None)
@@ -114,17 +114,17 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
             only_dates=question.only_dates,
             mean_cosine=_usual_similarity(vectors) if vectors is not None else 0.0,
-            question_share=_unanswered(rows, threads, asked, weights, search.request.query)[scored],
-            asking=is_question(search.request.query),
-            asked=asked,
-            alone=(~threads.conversation & ~threads.timed)[scored],
-            spoken=threads.conversation[scored],
-            outer=_outer(question.words),
+            question_share=_unanswered(rows, threads, row_question_share, weights, search.request.query)[scored],
+            query_is_question=is_question(search.request.query),
+            row_question_share=row_question_share,
+            standalone=(~threads.conversation & ~threads.timed)[scored],
+            in_conversation=threads.conversation[scored],
+            maximal_words=_maximal_words(question.words),
             related=related[scored],
             answers=(_has_any_term(question.answer_terms, words) * ~threads.timed)[scored]
             if question.answer_terms
             else None,
-            states=_has_any_term(question.attributes, words)[scored] if question.attributes else None,
+            states_attribute=_has_any_term(question.attributes, words)[scored] if question.attributes else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -157,14 +157,14 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             only_dates=False,
             mean_cosine=_usual_similarity(vectors),
             question_share=np.zeros(count),
-            asking=False,
-            asked=np.zeros(count),
-            alone=np.zeros(count, dtype=np.bool_),
-            spoken=np.zeros(count, dtype=np.bool_),
-            outer=np.zeros(0, dtype=np.bool_),
+            query_is_question=False,
+            row_question_share=np.zeros(count),
+            standalone=np.zeros(count, dtype=np.bool_),
+            in_conversation=np.zeros(count, dtype=np.bool_),
+            maximal_words=np.zeros(0, dtype=np.bool_),
             related=np.zeros((count, 0)),
             answers=None,
-            states=None,
+            states_attribute=None,
             personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),
@@ -249,23 +249,23 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
 
 
 def _unanswered(
-    rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights, query: str
+    rows: Sequence[TermRow], threads: _Threads, row_question_share: Floats, weights: ScoringWeights, query: str
 ) -> Floats:
     """A bare question is not an answer, unless it is long, or nothing followed it and nothing is asked now.
 
     It is one for whoever asks what was asked before.
     """
-    if not asked.any():
+    if not row_question_share.any():
         return np.zeros(len(rows))
-    asking = is_question(query)
-    if (threads.apart and not asking) or (asking and asks_about_requests(query)):
+    query_is_question = is_question(query)
+    if (threads.apart and not query_is_question) or (query_is_question and asks_about_requests(query)):
         return np.zeros(len(rows))
-    followed = np.append(threads.same(1), False) | asking
+    followed = np.append(threads.same(1), False) | query_is_question
     short = np.asarray([row.length for row in rows]) <= weights.question_length
-    return np.where(followed & short, asked, 0.0)
+    return np.where(followed & short, row_question_share, 0.0)
 
 
-def _outer(words: Sequence[str]) -> NDArray[np.bool_]:
+def _maximal_words(words: Sequence[str]) -> NDArray[np.bool_]:
     """Chinese words are also looked for by the words inside them, which add no information of their own."""
     # In one text of all words each stands once by itself, and again inside every other that contains it.
     together = "\n".join(dict.fromkeys(words))
@@ -392,11 +392,11 @@ def _conversations(
 ) -> tuple[Rows, FieldCounts]:
     df = np.asarray(statistics.conversation_df, dtype=np.float64)
     which = np.full(len(places), NOBODY)
-    spoken = [place for place in places if threads.conversation[place]] if threads.conversation.any() else []
-    if not spoken or not question.words:
+    in_conversation = [place for place in places if threads.conversation[place]] if threads.conversation.any() else []
+    if not in_conversation or not question.words:
         nothing = FieldCounts(np.zeros((0, len(df))), np.zeros(0), df, statistics.mean_conversation_length, np.ones(0))
         return which, nothing
-    named = list(dict.fromkeys((rows[place].scope, rows[place].thread) for place in spoken))
+    named = list(dict.fromkeys((rows[place].scope, rows[place].thread) for place in in_conversation))
     found = text.conversations(named, question.words)
     number = {thread: line for line, thread in enumerate(found)}
     tf = np.asarray([counts for _, counts in found.values()], dtype=np.float64).reshape(len(found), len(question.words))

@@ -53,10 +53,10 @@ def _matches(
 
     Where only the records can check a condition, more and more matches are looked at until enough of them pass.
     """
-    if not filters.left_to_records:
+    if not filters.needs_record_check:
         return text.propose(name, terms, filters, limit=limit, labels=labels)
     first = FACTOR * limit
-    if filters.among is not None:
+    if filters.superset_ids is not None:
         # An index that is told among which entries to look proposes hardly any others.
         first = limit
     elif filters.estimate is not None:

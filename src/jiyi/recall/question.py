@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ALSO_WORDS = frozenset({"holiday", "season"})
 SOFT_EDGE_DAYS = 10
 """Spans of at most this many days have soft edges: people misremember a date by a day, not a month by a day."""
-_FEWEST_TEXTS: Final = 20
+_MIN_TEXTS: Final = 20
 """Among fewer texts, the share that has a word says nothing about the word."""
 
 
@@ -112,11 +112,11 @@ def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Anal
     of the texts anyway. The share is that of texts of `LENGTH_FLOOR` words: long texts have more words, and not because
     these are common.
     """
-    if statistics.entries < _FEWEST_TEXTS:
+    if statistics.entries < _MIN_TEXTS:
         return question.text
     pieces = max(1.0, statistics.mean_length / LENGTH_FLOOR)
-    fewest = (1 - (1 - common_share) ** pieces) * statistics.entries
-    common = [word for word, df in zip(question.words, statistics.word_df, strict=True) if df >= fewest]
+    min_df = (1 - (1 - common_share) ** pieces) * statistics.entries
+    common = [word for word, df in zip(question.words, statistics.word_df, strict=True) if df >= min_df]
     if not common:
         return question.text
     left, end = [], 0

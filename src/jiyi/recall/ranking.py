@@ -152,7 +152,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         places = [place for place in places if relevances[place] >= request.min_relevance]
     ranks = [(-total, -time, each) for total, time, each in zip(totals, found.times, found.ids, strict=True)]
     places.sort(key=ranks.__getitem__)
-    most = max(request.limit, request.candidates if request.weights is not None else 0)
+    max_hits = max(request.limit, request.candidates if request.weights is not None else 0)
     folding = None
     if not request.duplicates and found.terms:
         folding = DuplicateFilter(lambda place: _matched(found.candidates, place, search.question), found.terms)
@@ -160,7 +160,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     weighed: list[_ScoredEntry] = []
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
-    size = most + _lookahead(found, places, most, folding)
+    size = max_hits + _lookahead(found, places, max_hits, folding)
     for chunk in _chunks(places, size, lambda place: ranks[place][:2]):
         entries = store.fetch([found.ids[place] for place in chunk], request.filters)
         known = [
@@ -179,9 +179,9 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
                     folded.setdefault(better, []).append(each.entry)
                     continue
             answers.add(each, weighed)
-        if len(weighed) >= most:
+        if len(weighed) >= max_hits:
             break
-    kept = answers.with_texts(weighed)[:most]
+    kept = answers.with_texts(weighed)[:max_hits]
     return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
 
 
@@ -243,15 +243,15 @@ def _only_assents(entry: MemoryEntry) -> bool:
     return says_nothing(entry.content)
 
 
-def _lookahead(found: Gathered, places: Sequence[int], most: int, folding: DuplicateFilter | None) -> int:
+def _lookahead(found: Gathered, places: Sequence[int], max_hits: int, folding: DuplicateFilter | None) -> int:
     """How many more to read than are returned: some are folded into others, and those behind the last are named too.
 
     Equal texts are ranked side by side; a fact and the message it was made of may be far apart.
     """
     if folding is None:
         return 0
-    window = places[: 2 * most]
-    return most if found.candidates.spoken[window].any() else min(most, _EQUAL_TEXTS)
+    window = places[: 2 * max_hits]
+    return max_hits if found.candidates.in_conversation[window].any() else min(max_hits, _EQUAL_TEXTS)
 
 
 def _highlighted(hit: MemoryEntry, analyzer: Analyzer) -> MemoryEntry:

@@ -18,13 +18,13 @@ NAME = "reranker"
 """What it is called in the coverage of a hit."""
 
 
-def rerank(reranker: Reranker, query: str, hits: Sequence[MemoryEntry], most: int) -> list[MemoryEntry]:
-    """The first `most` hits in the order of the reranker, the others behind them.
+def rerank(reranker: Reranker, query: str, hits: Sequence[MemoryEntry], limit: int) -> list[MemoryEntry]:
+    """The first `limit` hits in the order of the reranker, the others behind them.
 
     Relevances stay what they were, in order: the model says which hits are better, not how likely an answer is. When it
     fails, the order stays, and the coverage of every hit says why.
     """
-    first, rest = list(hits[:most]), list(hits[most:])
+    first, rest = list(hits[:limit]), list(hits[limit:])
     if not first:
         return rest
     coverage = IndexCoverage(NAME, answered=True, note=reranker.name)

@@ -104,22 +104,22 @@ class Candidates(NamedTuple):
     mean_cosine: float
     question_share: Floats
     """Candidate -> share of its text that answers nothing; 0 where the rule does not apply."""
-    asking: bool
+    query_is_question: bool
     """Whether the query is a question, not words to look for."""
-    asked: Floats
+    row_question_share: Floats
     """Row -> share of its text that asks or answers nothing, in conversations."""
-    alone: NDArray[np.bool_]
+    standalone: NDArray[np.bool_]
     """Candidate -> whether it stands in no conversation and has no time of its own."""
-    spoken: NDArray[np.bool_]
+    in_conversation: NDArray[np.bool_]
     """Candidate -> whether it stands in a conversation."""
-    outer: NDArray[np.bool_]
+    maximal_words: NDArray[np.bool_]
     """Word of the question -> whether it is not a part of another one (电影 in 电影院)."""
     related: Floats
     """Candidates × words of the question: how far the text has another word for it, 0..1; 0 where it has the word."""
     answers: Floats | None
     """Candidate -> 1 where it has a time, a number or a place, as the question asks for, 0 for records; `None` when it
     asks for none of them."""
-    states: Floats | None
+    states_attribute: Floats | None
     """Candidate -> 1 where it states the attribute of a person that the question asks for; `None` without one."""
     personal: float
     """From −1, a question of general knowledge, to 1, one about somebody's life; 0 where that is not known."""
@@ -127,7 +127,7 @@ class Candidates(NamedTuple):
     """Candidate -> the day on which it happened, for records of no conversation; `NOBODY` for the others."""
 
     @property
-    def in_company(self) -> bool:
+    def has_neighbours(self) -> bool:
         """Whether any candidate has neighbours."""
         return bool((self.neighbours != NOBODY).any())
 
@@ -178,7 +178,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     own_score = _sum(parts) if parts else nothing
     questions = nothing
     if candidates.question_share.any():
-        asked_before = candidates.asking & (information >= _SAME_QUESTION)
+        asked_before = candidates.query_is_question & (information >= _SAME_QUESTION)
         questions = np.where(asked_before, _ASKED_BEFORE, weights.question) * candidates.question_share
         # What is already below the usual must not gain by being a question.
         parts["question"] = 0.0 - questions * np.maximum(own_score, 0.0)
@@ -190,8 +190,8 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         own = sum(parts[name] for name in _OWN if name in parts) > 0
         parts["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
         own_score = own_score + parts["answer_kind"]
-    if candidates.states is not None and keyword:
-        parts["attribute"] = np.where(candidates.alone, weights.alone_attribute, weights.attribute) * candidates.states
+    if keyword and (states := candidates.states_attribute) is not None:
+        parts["attribute"] = np.where(candidates.standalone, weights.alone_attribute, weights.attribute) * states
         own_score = own_score + parts["attribute"]
     total = own_score
     same_period = _same_period(candidates, own_score, weights) if keyword else None
@@ -213,15 +213,15 @@ def _with_meaning(
     words: dict[str, Floats], candidates: Candidates, weights: ScoringWeights, smoothed: Floats, related: Floats | None
 ) -> dict[str, Floats]:
     """What the words say together with the meaning. Other words say what similarities say."""
-    alone, alone_dense = candidates.alone, weights.alone_dense
-    dense_weight = np.where(alone, alone_dense, weights.dense)
+    standalone, alone_dense = candidates.standalone, weights.alone_dense
+    dense_weight = np.where(standalone, alone_dense, weights.dense)
     parts = words | {"dense": dense_weight * _standing_out(candidates, smoothed, weights.spread)}
     if related is not None:
-        parts["related"] = np.where(alone, weights.alone_related, weights.related) * related
-    if alone.all() or not alone.any():
+        parts["related"] = np.where(standalone, weights.alone_related, weights.related) * related
+    if standalone.all() or not standalone.any():
         return parts
     # The best text that stands alone comes to the level of the best other.
-    level = np.where(alone, (1.0 + weights.dense) / (1.0 + alone_dense), 1.0)
+    level = np.where(standalone, (1.0 + weights.dense) / (1.0 + alone_dense), 1.0)
     return {name: part * level for name, part in parts.items()}
 
 
@@ -281,15 +281,15 @@ def _lexical(
 
 def _neighbour_weights(candidates: Candidates, weights: ScoringWeights) -> Floats | None:
     """Candidates × 4; `None` where nobody has neighbours."""
-    if not candidates.in_company:
+    if not candidates.has_neighbours:
         return None
     found = np.where(
-        candidates.spoken[:, None], np.asarray(weights.spoken_neighbours), np.asarray(weights.timed_neighbours)
+        candidates.in_conversation[:, None], np.asarray(weights.spoken_neighbours), np.asarray(weights.timed_neighbours)
     )
     # What follows a bare question may be its answer, unless it answers nothing itself.
-    asked = np.append(candidates.asked, 0.0)
-    itself = np.minimum(1.0, 2.0 * asked[candidates.scored])
-    found[:, 0] += weights.answer * asked[candidates.neighbours[:, 0]] * (1.0 - itself)
+    row_question_share = np.append(candidates.row_question_share, 0.0)
+    itself = np.minimum(1.0, 2.0 * row_question_share[candidates.scored])
+    found[:, 0] += weights.answer * row_question_share[candidates.neighbours[:, 0]] * (1.0 - itself)
     return found
 
 
@@ -317,7 +317,7 @@ def _information(
     The whole is the BM25 of a text of usual length that has every word of the question once. Pairs of characters speak
     where the words were cut otherwise.
     """
-    whole = _whole(candidates.entries, candidates.words, candidates.outer)
+    whole = _whole(candidates.entries, candidates.words, candidates.maximal_words)
     share = np.minimum(1.0, words.telling / whole) if whole > 0 else np.zeros_like(words.telling)
     if candidates.bigrams is not None and pairs is not None:
         of_pairs = _whole(candidates.entries, candidates.bigrams, 1.0)
@@ -338,7 +338,7 @@ def _information(
         best += float(date.max(initial=0.0)) / whole
     together = min(1.0, best / weights.information)
     by_itself = min(1.0, best / weights.alone_information) ** weights.alone_power
-    return information, np.where(candidates.alone, by_itself, together)
+    return information, np.where(candidates.standalone, by_itself, together)
 
 
 def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float) -> float:
@@ -354,7 +354,7 @@ def _related(candidates: Candidates) -> Floats | None:
 
 def _best_answer(total: Floats, candidates: Candidates) -> float:
     """The value that the others are measured by: a bare question that was asked before is no answer."""
-    stating = total[candidates.asked[candidates.scored] < _BARE]
+    stating = total[candidates.row_question_share[candidates.scored] < _BARE]
     best = float(stating.max(initial=0.0))
     return best if best > 1e-9 else float(total.max(initial=0.0))
 
@@ -377,19 +377,20 @@ def _relevance(
         logit += known.related * related
         # What has the words of the question answers it, whatever kind of question it is.
         logit += known.personal * candidates.personal * (1.0 - information)
-    if candidates.states is not None:
+    if (states := candidates.states_attribute) is not None:
         # Of many texts that state it, each is less likely to be the one that was meant.
-        logit += known.attribute * candidates.states / np.sqrt(max(1.0, float(candidates.states.sum())))
+        logit += known.attribute * states / np.sqrt(max(1.0, float(states.sum())))
     # An earlier question that is looked for is found by its words: its vector is that of no answer.
-    sought = candidates.asking & (candidates.asked[candidates.scored] >= _BARE) & (questions <= 0)
+    bare = candidates.row_question_share[candidates.scored] >= _BARE
+    sought = candidates.query_is_question & bare & (questions <= 0)
     logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
     found = 1.0 / (1.0 + np.exp(-logit))
-    found *= 1.0 - questions if candidates.asking else 1.0
+    found *= 1.0 - questions if candidates.query_is_question else 1.0
     # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
     ascending = np.argsort(compared := total.round(DECIMALS))
     ordered = compared[ascending]
-    least = np.minimum.accumulate(found[ascending][::-1])[::-1]
-    found[ascending] = least[ordered.searchsorted(ordered)]
+    lowest = np.minimum.accumulate(found[ascending][::-1])[::-1]
+    found[ascending] = lowest[ordered.searchsorted(ordered)]
     return found
 
 
@@ -424,10 +425,10 @@ def _smoothed(candidates: Candidates, near: Floats | None) -> Floats | None:
     return np.where(has_own, total / weight_sum, candidates.mean_cosine)
 
 
-def _standing_out(candidates: Candidates, smoothed: Floats, least: float) -> Floats:
-    """How far each is above the usual similarity, as a share of how far the best is, which is at least `least`."""
+def _standing_out(candidates: Candidates, smoothed: Floats, minimum: float) -> Floats:
+    """How far each is above the usual similarity, as a share of how far the best is, which is at least `minimum`."""
     above = smoothed - candidates.mean_cosine
-    return np.clip(above / max(_best_answer(above, candidates), least), -1.0, 1.0)
+    return np.clip(above / max(_best_answer(above, candidates), minimum), -1.0, 1.0)
 
 
 def _same_period(candidates: Candidates, own_score: Floats, weights: ScoringWeights) -> Floats | None:

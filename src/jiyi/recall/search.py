@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 # In a scope with more texts than this, the filters are applied to the most similar texts first.
-_MANY_TEXTS = 2_000
+_MIN_TEXTS_OF_LOOK_AHEAD = 2_000
 _LOOK_AHEAD = (2, 7, 25)
 # To check so many of the most similar ones takes less time than to check the conditions for the whole scope.
 _SHARE_LOOKED_AT = 10
@@ -59,7 +59,7 @@ class FilteredScan:
         listed = self._best_listed(limit, dated)
         if listed is not None:
             return listed
-        if dated.among is not None:
+        if dated.superset_ids is not None:
             return self._best_among(limit, dated)
         allowed = self.allowed
         if allowed is None and not self._filters.only_scopes:
@@ -74,31 +74,36 @@ class FilteredScan:
         scan, filters = self.scan, self._filters
         if filters.only_scopes:
             return scan.best(limit)
-        if filters.ids is not None:
-            self.allowed = sorted(filters.ids)
+        if filters.exact_ids is not None:
+            self.allowed = sorted(filters.exact_ids)
             return scan.best(limit, allowed=self.allowed)
         listed = self._best_listed(limit, filters)
         if listed is not None:
             return listed
-        if scan.count > _MANY_TEXTS and (filters.among is None or len(filters.among) > scan.count // 100):
+        if scan.count > _MIN_TEXTS_OF_LOOK_AHEAD and (
+            filters.superset_ids is None or len(filters.superset_ids) > scan.count // 100
+        ):
             first = _LOOK_AHEAD[1 if filters.domains else 0] * limit
             if filters.estimate is not None:
                 first = max(first, enough(limit, filters.estimate, scan.count))
-            most = max(_LOOK_AHEAD[-1] * limit, scan.count // _SHARE_LOOKED_AT)
+            max_fetched = max(_LOOK_AHEAD[-1] * limit, scan.count // _SHARE_LOOKED_AT)
             found = fetch_until_enough(
-                lambda asked: (passing(scan.best(asked), self._store, filters), False), limit, first, most=most
+                lambda asked: (passing(scan.best(asked), self._store, filters), False),
+                limit,
+                first,
+                max_fetched=max_fetched,
             )
             if found is not None:
                 return found[:limit]
-        if filters.among is not None:
-            self.allowed = sorted(filters.among)
+        if filters.superset_ids is not None:
+            self.allowed = sorted(filters.superset_ids)
             return self._best_among(limit, filters)
         self.allowed = self._store.matching_ids(filters)
         return scan.best(limit, allowed=self.allowed)
 
     def _best_among(self, limit: int, filters: Filters) -> list[str]:
         """The most similar of those that may pass; nearly all of them do."""
-        among = sorted(filters.among or ())
+        among = sorted(filters.superset_ids or ())
         found = self._first_passing(
             limit, filters, lambda asked: self.scan.best(asked, allowed=among, periods=filters.periods)
         )
@@ -106,7 +111,7 @@ class FilteredScan:
 
     def _best_listed(self, limit: int, filters: Filters) -> list[str] | None:
         """The same, where the scan has the vectors of all that may pass in memory."""
-        scan, among = self.scan, filters.among
+        scan, among = self.scan, filters.superset_ids
         if among is None or not provides(scan, ComparesLists):
             return None
         return self._first_passing(

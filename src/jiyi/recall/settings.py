@@ -131,6 +131,6 @@ class RecallSettings:
     weights: ScoringWeights = field(default_factory=ScoringWeights)
 
     @property
-    def fewest_candidates(self) -> int:
+    def min_candidates(self) -> int:
         """An answer with fewer candidates has left none out."""
         return min(self.word_candidates, self.bigram_candidates, self.dense_candidates)

@@ -119,10 +119,10 @@ def recall_by_tags(
         return TagHits([], 0)
     answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
     # Against the best of the answer, and not against all tags that matched: other scopes must not be disclosed.
-    most = max((hits for _, hits in answer.found), default=1)
+    max_hits = max((hits for _, hits in answer.found), default=1)
     found = []
     for entry, hits in answer.found:
         matched = tuple(tag for tag in entry.tags if (form := tag_form(tag)) and stands_in(form, folded))
-        parts = {"tags": hits / most}
+        parts = {"tags": hits / max_hits}
         found.append(entry.as_hit(parts["tags"], Explanation(parts, matched_terms=matched, coverage=coverage)))
     return TagHits(found, answer.candidates)

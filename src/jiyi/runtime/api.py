@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion
 from jiyi.model.limits import check_version, check_whole
-from jiyi.model.strength_decay import FadingRules
+from jiyi.model.strength_decay import DecayRules
 from jiyi.runtime import checks
 from jiyi.runtime.dependencies import RuntimeCalls
 from jiyi.runtime.service import PendingRecall, RuntimeService
@@ -97,7 +97,7 @@ class MemoryRuntime(Protocol):
         memory_scope: str | None = None,
         dry_run: bool = False,
         now: datetime | None = None,
-        rules: FadingRules | None = None,
+        rules: DecayRules | None = None,
     ) -> ConsolidationReport:
         """Merge near-duplicates, let unused weak memories fade, archive what has long been inactive.
 
@@ -268,7 +268,7 @@ class Runtime:
         memory_scope: str | None = None,
         dry_run: bool = False,
         now: datetime | None = None,
-        rules: FadingRules | None = None,
+        rules: DecayRules | None = None,
     ) -> ConsolidationReport:
         """Merge near-duplicates, let unused weak memories fade, archive what has long been inactive."""
         moment = clock.utc_now() if now is None else clock.require_aware(now, "now")

@@ -1,4 +1,4 @@
-"""Consolidation: near-duplicates merged, unused weak memories faded, long inactive ones archived. Scope by scope.
+"""Consolidation: near-duplicates merged, unused weak memories decayed, long inactive ones archived. Scope by scope.
 
 Memories are read and written in batches, and what has to be sorted is sorted on disk: the memory this takes does not
 grow with the number of memories.
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from jiyi.model.feedback import MergeGroup
-from jiyi.model.strength_decay import FadingRules, Kept, fade
+from jiyi.model.strength_decay import DecayRules, TrackedMemory, decay
 from jiyi.runtime.text_rules import ALIKE, SAME, ContentWords, said, says_all_of, sort_keys
 from jiyi.runtime.values import ConsolidationReport
 
@@ -33,42 +33,42 @@ def consolidate(
     analyzer: Analyzer,
     scopes: Sequence[str],
     *,
-    rules: FadingRules,
+    rules: DecayRules,
     now: datetime,
     actor: str,
     dry_run: bool,
 ) -> ConsolidationReport:
     """Look after these scopes, each by itself."""
-    run = _Run(store, analyzer, rules, now, actor, dry_run=dry_run)
+    consolidation = _ConsolidationPass(store, analyzer, rules, now, actor, dry_run=dry_run)
     for scope in scopes:
-        run.scope(scope)
+        consolidation.scope(scope)
     if not dry_run:
         store.forget_requests(now - _REQUESTS_KEPT)
     return ConsolidationReport(
         dry_run=dry_run,
         scopes=len(scopes),
-        groups=run.groups,
-        merged=run.merged,
-        faded=run.faded,
-        deactivated=run.deactivated,
-        archived=run.archived,
-        examples={name: tuple(found) for name, found in run.examples.items()},
+        groups=consolidation.groups,
+        merged=consolidation.merged,
+        faded=consolidation.decayed,
+        deactivated=consolidation.deactivated,
+        archived=consolidation.archived,
+        examples={name: tuple(found) for name, found in consolidation.examples.items()},
     )
 
 
 @dataclass
-class _Run:
+class _ConsolidationPass:
     """One consolidation and what it has done so far."""
 
     store: RuntimeStore
     analyzer: Analyzer
-    rules: FadingRules
+    rules: DecayRules
     now: datetime
     actor: str
     dry_run: bool = field(kw_only=True)
     groups: int = 0
     merged: int = 0
-    faded: int = 0
+    decayed: int = 0
     deactivated: int = 0
     archived: int = 0
     examples: dict[str, list[tuple[str, ...]]] = field(
@@ -76,11 +76,11 @@ class _Run:
     )
 
     def scope(self, scope: str) -> None:
-        """First the duplicates, so that what they are worth together fades together."""
-        # Decided before anything fades: what becomes inactive now has its whole grace before it.
+        """First the duplicates, so that what they are worth together decays together."""
+        # Decided before anything decays: what becomes inactive now has its whole grace before it.
         with self.store.sorter() as sorter:
             self._merge(scope, sorter)
-            self._fade(scope, sorter)
+            self._decay(scope, sorter)
         self._archive(scope)
 
     # --- near-duplicates ------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class _Run:
             )
         waiting: list[MergeGroup] = []
         for prefix in (SAME, ALIKE):
-            for piece in sorter.groups(prefix, most=_PIECES[prefix]):
+            for piece in sorter.groups(prefix, limit=_PIECES[prefix]):
                 for ids in _same(piece) if prefix == SAME else _alike(piece):
                     sorter.take(ids)
                     waiting.append(self._group(scope, ids, longest_first=prefix == ALIKE))
@@ -121,9 +121,9 @@ class _Run:
         self.merged += sum(len(group.memory_ids) for group in groups)
         self._note("merged", [group.memory_ids for group in groups])
 
-    # --- fading and archiving -------------------------------------------------------------------------------------
+    # --- decay and archiving --------------------------------------------------------------------------------------
 
-    def _fade(self, scope: str, sorter: Sorter) -> None:
+    def _decay(self, scope: str, sorter: Sorter) -> None:
         for batch in self._pages(scope, active=True):
             taken = sorter.taken([kept.entry.id for kept in batch]) if self.dry_run else set()
             changes = {
@@ -131,11 +131,11 @@ class _Run:
                 for kept in batch
                 if kept.entry.key is None
                 and kept.entry.id not in taken
-                and (left := fade(kept.entry, kept.usage, self.now, self.rules)) is not None
+                and (left := decay(kept.entry, kept.usage, self.now, self.rules)) is not None
             }
             if changes and not self.dry_run:
-                self.store.fade(changes, actor=self.actor, now=self.now)
-            self.faded += len(changes)
+                self.store.write_decay(changes, actor=self.actor, now=self.now)
+            self.decayed += len(changes)
             self.deactivated += sum(left.strength == 0 for left in changes.values())
             self._note("faded", [(memory_id,) for memory_id in changes])
 
@@ -147,7 +147,7 @@ class _Run:
             self.archived += len(old)
             self._note("archived", [(memory_id,) for memory_id in old])
 
-    def _pages(self, scope: str, *, active: bool) -> Iterator[Sequence[Kept]]:
+    def _pages(self, scope: str, *, active: bool) -> Iterator[Sequence[TrackedMemory]]:
         after = ""
         while batch := self.store.page(scope, active=active, after_id=after, limit=BATCH):
             yield batch

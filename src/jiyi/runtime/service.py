@@ -16,7 +16,7 @@ from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.feedback import FeedbackOrder
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.scope import check_scope, visible_scopes
-from jiyi.model.strength_decay import FadingRules
+from jiyi.model.strength_decay import DecayRules
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.dependencies import RuntimeDeps
 from jiyi.runtime.text_rules import chained_shares, fair_shares
@@ -212,7 +212,7 @@ class RuntimeService(ABC):
         )
 
     def consolidate(
-        self, scope: str | None, now: datetime, rules: FadingRules | None, *, dry_run: bool
+        self, scope: str | None, now: datetime, rules: DecayRules | None, *, dry_run: bool
     ) -> ConsolidationReport:
         """Consolidate one scope, or every scope by itself."""
         deps = self.deps
@@ -220,7 +220,7 @@ class RuntimeService(ABC):
             deps.store,
             deps.analyzer,
             deps.store.scopes() if scope is None else [scope],
-            rules=rules or FadingRules(),
+            rules=rules or DecayRules(),
             now=now,
             actor=deps.actor,
             dry_run=dry_run,

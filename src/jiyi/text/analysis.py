@@ -63,7 +63,7 @@ class Analysis:
 
 
 _KEPT_QUERIES: Final = 256
-_MAX_KEPT_QUERY: Final = 1_000
+_MAX_CACHED_QUERY: Final = 1_000
 """Longer queries are whole texts, which are not asked twice."""
 
 
@@ -106,7 +106,7 @@ class Analyzer:
 
         The last ones are kept: an agent asks the same question in several rooms of one turn.
         """
-        return self._short_query(text) if len(text) <= _MAX_KEPT_QUERY else self._query(text)
+        return self._short_query(text) if len(text) <= _MAX_CACHED_QUERY else self._query(text)
 
     def _query(self, text: str) -> Analysis:
         terms = self._terms(fold(text))

@@ -36,7 +36,7 @@ _INVISIBLE: Final = re.compile(
 )
 
 
-_MAX_KEPT: Final = 4_000
+_MAX_CACHED: Final = 4_000
 """The folded forms of texts of at most so many characters are kept for a while."""
 
 
@@ -44,7 +44,7 @@ def fold(text: str) -> str:
     """The normalized form of `text`. Folding is idempotent."""
     if text.isascii():
         return text.lower()
-    return _fold_again(text) if len(text) <= _MAX_KEPT else _fold(text)
+    return _fold_again(text) if len(text) <= _MAX_CACHED else _fold(text)
 
 
 def _fold(text: str) -> str:

@@ -69,8 +69,8 @@ def is_known(word: str) -> bool:
         return True
     if not word[0].isascii():
         return any(rarity(character) is not None for character in word)
-    shortest = max(_MIN_STEM, (len(word) + 1) // 2)
-    return any(rarity(word[:end]) is not None for end in range(shortest, len(word)))
+    min_length = max(_MIN_STEM, (len(word) + 1) // 2)
+    return any(rarity(word[:end]) is not None for end in range(min_length, len(word)))
 
 
 def share_unknown(words: Iterable[str]) -> float:

@@ -108,13 +108,13 @@ class Toolbox:
 
     async def answer(self, name: str, arguments: Arguments, *, max_tokens: int | None = None) -> ToolAnswer:
         """The same as text for the model, inside a limit of tokens; its mistakes are answers too, never exceptions."""
-        most = self._max_tokens if max_tokens is None else check_whole(max_tokens, "max_tokens", MIN_TOKENS, 1 << 30)
+        limit = self._max_tokens if max_tokens is None else check_whole(max_tokens, "max_tokens", MIN_TOKENS, 1 << 30)
         try:
             result = await self._call(name, arguments)
         except (InvalidInputError, NotesError, SimpleModeError) as error:
             refusal = Result({"error": str(error)}, f"Error: {error}")
-            return ToolAnswer(bounded_text(refusal, self._counter, most), refusal.data, is_error=True)
-        return ToolAnswer(bounded_text(result, self._counter, most), result.data)
+            return ToolAnswer(bounded_text(refusal, self._counter, limit), refusal.data, is_error=True)
+        return ToolAnswer(bounded_text(result, self._counter, limit), result.data)
 
     async def _call(self, name: str, arguments: Arguments) -> Result:
         tool, handler = self._find(name)

@@ -42,7 +42,7 @@ def entries(
     rows = tuple(
         (
             text(visible(entry.key or "—"), "key"),
-            _content(entry, most=None if full else MAX_IN_LIST),
+            _content(entry, max_chars=None if full else MAX_IN_LIST),
             text(str(entry.category)),
             text(visible(", ".join(entry.tags))),
             *(_origin(entry) if origin else ()),
@@ -95,7 +95,7 @@ def hits(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list[Bloc
             text(str(place)),
             text(_score(hit), "number"),
             text(visible(hit.key or "—"), "key"),
-            _in_context(hit, most=None if full else MAX_IN_HIT),
+            _in_context(hit, max_chars=None if full else MAX_IN_HIT),
             *(_origin(hit) if origin else ()),
             text(local_time(hit.event_time, zone), "dim"),
             text(short[hit.id], "dim"),
@@ -119,7 +119,7 @@ def explained(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list
             (f"  {_score(hit)}", "number"),
             (f"  {' · '.join(about)}", "dim"),
         )
-        blocks += [Text(heading), _in_context(hit, most=None if full else MAX_IN_HIT, indent=3)]
+        blocks += [Text(heading), _in_context(hit, max_chars=None if full else MAX_IN_HIT, indent=3)]
         parts = tuple((name, part) for name, part in hit.score_parts.items() if name in telling)
         if parts:
             blocks.append(Bars(parts, scale, indent=3))
@@ -374,11 +374,11 @@ def _covered(coverage: IndexCoverage) -> str:
     return f"{coverage.index}: {state}{note}"
 
 
-def _content(entry: MemoryEntry, *, most: int | None, indent: int = 0) -> Text:
+def _content(entry: MemoryEntry, *, max_chars: int | None, indent: int = 0) -> Text:
     """The content with the matched words marked. What is too long to show says how long it is."""
     shown = visible(entry.content)
     marks = entry.explanation.highlights if entry.explanation is not None else ()
-    end = len(shown) if most is None else min(len(shown), most)
+    end = len(shown) if max_chars is None else min(len(shown), max_chars)
     spans: list[tuple[str, str]] = []
     at = 0
     for start, stop in _in_order(marks, end):
@@ -391,19 +391,19 @@ def _content(entry: MemoryEntry, *, most: int | None, indent: int = 0) -> Text:
     return Text(tuple(span for span in spans if span[0]), indent)
 
 
-def _in_context(hit: MemoryEntry, *, most: int | None, indent: int = 0) -> Text:
+def _in_context(hit: MemoryEntry, *, max_chars: int | None, indent: int = 0) -> Text:
     """The content between the messages around it, where those were asked for."""
     if not hit.context:
-        return _content(hit, most=most, indent=indent)
+        return _content(hit, max_chars=max_chars, indent=indent)
     spans: list[tuple[str, str]] = []
     told = False
     for near in hit.context:
         if not told and (near.position or 0) > (hit.position or 0):
-            spans += [*_content(hit, most=most).spans, ("\n", "")]
+            spans += [*_content(hit, max_chars=max_chars).spans, ("\n", "")]
             told = True
-        spans += [*((piece, "dim") for piece, _ in _content(near, most=most).spans), ("\n", "")]
+        spans += [*((piece, "dim") for piece, _ in _content(near, max_chars=max_chars).spans), ("\n", "")]
     if not told:
-        spans += _content(hit, most=most).spans
+        spans += _content(hit, max_chars=max_chars).spans
     elif spans[-1][0] == "\n":
         spans.pop()
     return Text(tuple(spans), indent)

@@ -105,13 +105,13 @@ class Gate:
             access = await self._access(scope, headers)
             self._check_rate(scope, access)
             self._check_session(scope, headers, access)
-            most, seconds = self._rules.body_of(scope["path"])
-            self._check_length(headers, most)
+            max_bytes, seconds = self._rules.body_of(scope["path"])
+            self._check_length(headers, max_bytes)
         except ProblemError as error:
             await _answer(send, error)
             return
         scope[ACCESS] = access
-        body = RequestBody(receive, most, seconds)
+        body = RequestBody(receive, max_bytes, seconds)
         answer = _Answer(self, scope, headers, access, body, send)
         try:
             await self._app(scope, body.receive, answer.send)
@@ -214,12 +214,12 @@ class Gate:
 
     # --- size -------------------------------------------------------------------------------------------------------
 
-    def _check_length(self, headers: dict[bytes, bytes], most: int) -> None:
+    def _check_length(self, headers: dict[bytes, bytes], max_bytes: int) -> None:
         length = headers.get(b"content-length", b"0").decode("latin-1")
         if not length.isdecimal():
             raise ProblemError(400, "bad_length", f"Content-Length {length[:40]!a} is no number")
-        if int(length) > most:
-            raise too_large(most)
+        if int(length) > max_bytes:
+            raise too_large(max_bytes)
 
 
 class _Answer:

@@ -81,10 +81,10 @@ def bounded_protocol(header_seconds: float = HEADER_SECONDS) -> type[asyncio.Pro
 class RequestBody:
     """The body of a request, which may come without a length; too much of it, or too slowly, ends it."""
 
-    def __init__(self, receive: Callable[[], Awaitable[Message]], most: int, seconds: float) -> None:
+    def __init__(self, receive: Callable[[], Awaitable[Message]], max_bytes: int, seconds: float) -> None:
         self._receive = receive
-        self._left = most
-        self._most = most
+        self._left = max_bytes
+        self._max_bytes = max_bytes
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._seconds = seconds
         self._complete = False
@@ -105,7 +105,7 @@ class RequestBody:
             raise self.problem from None
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            self.problem = too_large(self._most)
+            self.problem = too_large(self._max_bytes)
             raise self.problem
         self._complete = not message.get("more_body", False)
         return message
@@ -124,6 +124,6 @@ class RequestBody:
                 task.cancel()
 
 
-def too_large(most: int) -> ProblemError:
+def too_large(max_bytes: int) -> ProblemError:
     """The answer to a body that is too large."""
-    return ProblemError(413, "too_large", f"a request has at most {most:,} bytes")
+    return ProblemError(413, "too_large", f"a request has at most {max_bytes:,} bytes")

@@ -20,10 +20,10 @@ from jiyi.backends.records import versions
 from jiyi.backends.records.sql import NO_PARAMS, Dialect, Params, Row
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
 from jiyi.backends.shared.wal_index import WalIndex
-from jiyi.cleanup import Block, on_error
+from jiyi.contexts import Block, on_error
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
-from jiyi.exhaustion import out_of_descriptors
 from jiyi.file_lock import FileLock
+from jiyi.resource_limits import out_of_descriptors
 
 FIXED_WAL_RESET: Final = (3, 51, 3)
 # SQLite restarts the log after a checkpoint: its file grows once and is then overwritten, which is the quickest way to
@@ -63,7 +63,9 @@ class SqliteDatabase:
         self._group_thread: int | None = None
         self._group_written = False
         self._lost: BaseException | None = None
-        self._readers = Pool(self._connect_reader, _close, kept=_KEPT_READERS, most=_MAX_READERS, timeout=busy_timeout)
+        self._readers = Pool(
+            self._connect_reader, _close, kept=_KEPT_READERS, max_size=_MAX_READERS, timeout=busy_timeout
+        )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -34,7 +34,7 @@ from jiyi.backends.postgres.schema import SCOPES, WHOLE_STORE, add_policies, tab
 from jiyi.backends.postgres.wire import BoundStatement, settings, text_array
 from jiyi.backends.records import migrations, versions
 from jiyi.backends.records.sql import NO_PARAMS, Connection, Dialect, Params, Row
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import CommitUnknownError, StorageError, StoreUnavailableError
 from jiyi.ports import LogPosition
 

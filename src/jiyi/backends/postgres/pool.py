@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from jiyi.backends.postgres.connection import PostgresConnection
 from jiyi.backends.postgres.errors import is_lost, storage_error
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import ConfigError, StoreBusyError
 from jiyi.model.address import mask_passwords
 
@@ -98,7 +98,7 @@ class ConnectionPool:
             lambda: PostgresConnection(address.connect(connect_timeout)),
             _close,
             kept=size,
-            most=2 * size,
+            max_size=2 * size,
             timeout=timeout,
         )
 

@@ -18,20 +18,20 @@ from jiyi.backends.postgres.schema import WHOLE_STORE
 from jiyi.backends.postgres.session import DriverConnections
 from jiyi.backends.postgres.text.hooks import CORRUPTED
 from jiyi.backends.postgres.text.index import PostgresTextIndex
-from jiyi.backends.postgres.text.kept_texts import (
+from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, LargeScopes
+from jiyi.backends.postgres.text.tables import MISSING, STATE_QUERY
+from jiyi.backends.postgres.text.text_cache import (
     CHANGED,
     CHANGED_TYPES,
     NEVER,
     TABLE,
     ChangedTexts,
     Columns,
-    KeptTexts,
     ReadAt,
     ScopeReading,
+    TextCache,
     changed_values,
 )
-from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, LargeScopes
-from jiyi.backends.postgres.text.tables import MISSING, STATE_QUERY
 from jiyi.backends.postgres.vectors.halfvec import Floats, real_array
 from jiyi.backends.postgres.vectors.index import PostgresVectors
 from jiyi.backends.postgres.vectors.tables import CURRENT, MAX_AT_ONCE, META
@@ -93,7 +93,7 @@ class PostgresReader:
         self._vectors = vectors
         self._settings = BoundStatement(settings({**database.limits, WHOLE_STORE: "on"}))
         self._texts = ChangedTexts(max_texts)
-        self._kept = KeptTexts()
+        self._cache = TextCache()
         self._large = LargeScopes()
 
     def worthwhile(self, scopes: Sequence[str]) -> bool:
@@ -103,7 +103,7 @@ class PostgresReader:
     def read(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> Reading | None:
         """All of these scopes; `None` when they are large, or an index has to be looked after first."""
         columns = Columns(bigrams, not filters.only_scopes)
-        kept = self._kept.get(filters.scopes)
+        kept = self._cache.get(filters.scopes)
         if kept is not None and kept.columns != (wanted := columns.with_those_of(kept.columns)):
             # What was read lacks a column. What is read now has those that were needed before, for the next time.
             kept, columns = None, wanted
@@ -121,7 +121,7 @@ class PostgresReader:
         # Texts that changed between the two statements are there, unless they are gone: then they were there before.
         if kept is None or changed or texts:
             kept = ScopeReading(InMemoryTextIndex(texts), columns, NEVER)
-        self._kept.keep(filters.scopes, replace(kept, at=ReadAt(state.sequence, entry_id, table)))
+        self._cache.put(filters.scopes, replace(kept, at=ReadAt(state.sequence, entry_id, table)))
         compared = None
         if of_vectors and vector is not None:
             compared = self._compared(filters, vector, *of_vectors)
@@ -131,7 +131,7 @@ class PostgresReader:
 
     def last_read(self, filters: Filters) -> TextSource | None:
         """The texts of these scopes as they were read last; `None` if they are not kept."""
-        kept = self._kept.get(filters.scopes)
+        kept = self._cache.get(filters.scopes)
         return None if kept is None else kept.text
 
     def compare(self, filters: Filters, vector: Floats) -> Comparison | None:

@@ -19,7 +19,7 @@ import psycopg
 from psycopg.adapt import Transformer
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 
 Connection: TypeAlias = "psycopg.Connection[Any]"
 Row: TypeAlias = tuple[Any, ...]

@@ -40,7 +40,7 @@ class DiskSorter:
         self._file.executemany("INSERT OR IGNORE INTO row VALUES (?, ?, ?)", rows)
         self._file.execute("COMMIT")
 
-    def groups(self, prefix: str, *, most: int) -> Iterator[list[tuple[str, str]]]:
+    def groups(self, prefix: str, *, limit: int) -> Iterator[list[tuple[str, str]]]:
         """(text, id) of each group of several that begins so, in pieces of at most so many, without what was taken."""
         last = prefix
         while True:
@@ -51,7 +51,7 @@ class DiskSorter:
                 (last, f"{prefix}\U0010ffff", _CHUNK),
             ).fetchall()
             for (kind,) in found:
-                yield from self._pieces(kind, most)
+                yield from self._pieces(kind, limit)
                 last = kind
             if not found:
                 return
@@ -69,16 +69,16 @@ class DiskSorter:
             found.update(row[0] for row in self._file.execute(f"SELECT id FROM taken WHERE id IN ({marks})", chunk))
         return found
 
-    def _pieces(self, kind: str, most: int) -> Iterator[list[tuple[str, str]]]:
+    def _pieces(self, kind: str, limit: int) -> Iterator[list[tuple[str, str]]]:
         text = entry_id = ""
         while True:
             piece = self._file.execute(
                 "SELECT text, id FROM row WHERE kind = ? AND (text, id) > (?, ?) "
                 "AND id NOT IN (SELECT id FROM taken) ORDER BY text, id LIMIT ?",
-                (kind, text, entry_id, most),
+                (kind, text, entry_id, limit),
             ).fetchall()
             if piece:
                 yield piece
                 text, entry_id = piece[-1]
-            if len(piece) < most:
+            if len(piece) < limit:
                 return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jiyi.backends.records.filters import where
-from jiyi.backends.records.kept_matches import KeptMatches
+from jiyi.backends.records.match_cache import MatchCache
 from jiyi.backends.records.sql import Database
 from jiyi.model.filters import Filters
 
@@ -19,7 +19,7 @@ class FilteredIds:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept = KeptMatches(database)
+        self._match_cache = MatchCache(database)
         self._sampled = _sampled_matches(database) if database.dialect == "postgresql" else None
         self._checked: tuple[Filters, dict[str, bool]] | None = None
         """The ids that one recall has had checked by the same filters: its sources propose many of them twice."""
@@ -30,9 +30,9 @@ class FilteredIds:
         Filters that tell an estimate are made for one recall. What was checked by the same object before is not checked
         again: an answer is checked by `fetch` in the end.
         """
-        if filters.among is not None:
-            ids = [each for each in ids if each in filters.among]
-        if filters.among is None and filters.estimate is None:
+        if filters.superset_ids is not None:
+            ids = [each for each in ids if each in filters.superset_ids]
+        if filters.superset_ids is None and filters.estimate is None:
             return self._admitted(ids, filters)
         checked = self._checked
         if checked is None or checked[0] is not filters:
@@ -52,29 +52,29 @@ class FilteredIds:
         params["ids"] = list(ids)
         return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
 
-    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+    def few_matching(self, filters: Filters, *, limit: int) -> list[str] | None:
         """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
         if self._sampled is not None:
             ids = self._sampled.matches(filters).ids
-            return list(ids) if ids is not None and len(ids) <= most else None
+            return list(ids) if ids is not None and len(ids) <= limit else None
         from jiyi.backends.records import metadata_index
 
         with self._database.read(filters.scopes) as connection:
-            return metadata_index.few_matching(connection, filters, most=most)
+            return metadata_index.few_matching(connection, filters, limit=limit)
 
-    def estimate(self, filters: Filters, *, most: int) -> int | None:
-        """About how many entries meet the conditions; `None` if unknown, more than `most`, or few and listed.
+    def estimate(self, filters: Filters, *, limit: int) -> int | None:
+        """About how many entries meet the conditions; `None` if unknown, more than `limit`, or few and listed.
 
-        SQLite counts, and only conditions on metadata; PostgreSQL takes a sample, whatever `most` is.
+        SQLite counts, and only conditions on metadata; PostgreSQL takes a sample, whatever `limit` is.
         """
         if self._sampled is not None:
             found = self._sampled.matches(filters)
             return found.estimate if found.ids is None else None
-        return self._kept.estimate(filters, most) if filters.where else None
+        return self._match_cache.estimate(filters, limit) if filters.where else None
 
-    def listed_matches(self, filters: Filters, *, most: int) -> frozenset[str] | None:
+    def listed_matches(self, filters: Filters, *, limit: int) -> frozenset[str] | None:
         """Ids among which are all entries that the filters admit, if they are at most so many; after `estimate`."""
-        return self._kept.ids(filters, most) if self._sampled is None else self._sampled.long_list(filters)
+        return self._match_cache.ids(filters, limit) if self._sampled is None else self._sampled.long_list(filters)
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""

@@ -40,8 +40,8 @@ def where(
     # As of an earlier time what was archived later is to be seen.
     present = ACTIVE if filters.alive_at is None else f"({ACTIVE} OR ({ARCHIVED_BY_EXPIRY}))"
     parts = [present, in_scope, *map(rendered.condition, conditions(filters)), _ALIVE]
-    if filters.of_records:
-        parts += rendered.of_records(filters, dialect)
+    if filters.has_unindexed:
+        parts += rendered.unindexed(filters, dialect)
     params: dict[str, Any] = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}
     if PUBLIC in filters.scopes and (reading := reader or reading_scope(filters.scopes)) not in {None, PUBLIC}:
         parts.append(IS_SHOWN)
@@ -58,7 +58,7 @@ def count_sql(filters: Filters, dialect: Dialect) -> tuple[str, dict[str, Any]]:
     condition, params = where(filters, dialect)
     of_all = "SELECT count(*) FROM memory_records WHERE"
     timed = all(isinstance(each, InPeriods) for each in conditions(filters))
-    if dialect == "sqlite" or not timed or filters.of_records or filters.alive_at is not None:
+    if dialect == "sqlite" or not timed or filters.has_unindexed or filters.alive_at is not None:
         return f"{of_all} {condition}", params
     rendered = _Rendered()
     inside = " AND ".join([in_scopes(), *map(rendered.condition, conditions(filters))])
@@ -116,7 +116,7 @@ class _Rendered:
             case _:
                 assert_never(condition)
 
-    def of_records(self, filters: Filters, dialect: Dialect) -> list[str]:
+    def unindexed(self, filters: Filters, dialect: Dialect) -> list[str]:
         """The conditions that no index can check."""
         parts = []
         if filters.key_prefix:

@@ -20,7 +20,7 @@ from jiyi.model import clock
 from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
-from jiyi.ports import Amendment, Fading, FadingPlace
+from jiyi.ports import Amendment, ForgettingCandidate, ForgettingPosition
 from jiyi.ports.longterm import MessagesDeletedError
 
 _LONGTERM: Final = f"domain IS NOT NULL AND memory_type != '{MESSAGE_TYPE}'"
@@ -76,13 +76,13 @@ _SUPERSEDED = (
 )
 _INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"
 _NEXT_SCOPE = "SELECT min(scope) FROM memory_records WHERE scope > :after"
-_FADING = (
+_CANDIDATES = (
     "SELECT id, created_at, last_accessed_at, access_count, importance_score, source, content, event_time "
     f"FROM memory_records WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE "
     "AND memory_type NOT IN :without_types"
 )
-_FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
-_FADING_ORDER = " ORDER BY created_at, id LIMIT :limit"
+_CANDIDATES_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
+_CANDIDATES_ORDER = " ORDER BY created_at, id LIMIT :limit"
 _OF_REFLECTION = f"{SELECT_ENTRY} WHERE scope = :scope AND summarized_by = :reflection"
 _MADE_OF = (
     f"{SELECT_ENTRY} WHERE {_LONGTERM} AND scope = :scope AND memory_type = '{REFLECTION_TYPE}' AND source LIKE :fact"
@@ -260,21 +260,21 @@ class SqlLongtermStore:
         with self._database.read() as connection:
             return list(skip_scan(connection, _NEXT_SCOPE))
 
-    def fading(
-        self, scope: str, without_types: Sequence[str], *, after: FadingPlace | None, limit: int
-    ) -> list[Fading]:
+    def forgetting_candidates(
+        self, scope: str, without_types: Sequence[str], *, after: ForgettingPosition | None, limit: int
+    ) -> list[ForgettingCandidate]:
         """A page of the long-term memories that may be forgotten, oldest first: what the curve needs of each."""
         params: dict[str, Any] = {"scope": scope, "without_types": list(without_types), "limit": limit}
-        sql = _FADING + _FADING_ORDER
+        sql = _CANDIDATES + _CANDIDATES_ORDER
         if after is not None:
-            sql = _FADING + _FADING_AFTER + _FADING_ORDER
+            sql = _CANDIDATES + _CANDIDATES_AFTER + _CANDIDATES_ORDER
             params |= {"moment": after[0], "after_id": after[1]}
         with self._database.read((scope,)) as connection:
-            return [_fading(row) for row in connection.rows(sql, params)]
+            return [_candidate(row) for row in connection.rows(sql, params)]
 
-    def forget_faded(self, scope: str, faded: Sequence[Fading], *, actor: str) -> int:
+    def forget_candidates(self, scope: str, candidates: Sequence[ForgettingCandidate], *, actor: str) -> int:
         """Take these out of recall, in one transaction; those that were touched, pinned or changed since are left."""
-        expected = {each.id: each for each in faded}
+        expected = {each.id: each for each in candidates}
         forgotten: list[MemoryEntry] = []
         # Texts of the log are made before the lock is taken: other writers would wait for that.
         with self._database.read((scope,)) as connection:
@@ -432,11 +432,11 @@ def _with_line(row: Row, actor: str) -> tuple[MemoryEntry, dict[str, Any]]:
     return before, log_line(before, "update", actor, ["is_active"], before)
 
 
-def _fading(row: Row) -> Fading:
+def _candidate(row: Row) -> ForgettingCandidate:
     entry_id, created_at, last_accessed_at, access_count, importance, source, content, event_time = row
     # Most sources have no claim, and are not parsed.
     claim = json.loads(source)["claim"] if '"claim"' in source else None
-    return Fading(
+    return ForgettingCandidate(
         entry_id,
         clock.of_driver(created_at),
         clock.of_driver(last_accessed_at),

@@ -406,16 +406,16 @@ class Merge:
 
     # --- writing and looking ----------------------------------------------------------------------------------------
 
-    def _write_batch(self, least: int = 1) -> None:
+    def _write_batch(self, min_rows: int = 1) -> None:
         """Write the rows that are new once there are so many."""
-        if len(self._new_changes) >= least:
+        if len(self._new_changes) >= min_rows:
             log_changes(self._connection, self._new_changes)
             self._new_changes = []
-        if len(self._new_entries) >= least:
+        if len(self._new_entries) >= min_rows:
             insert_rows(self._connection, self._new_entries)
             write_tags(self._connection, self._new_entries)
             self._new_entries = []
-        if len(self._new_messages) >= least:
+        if len(self._new_messages) >= min_rows:
             self._connection.executemany(conversation_history.insert, self._new_messages)
             self._new_messages = []
 

@@ -108,10 +108,10 @@ def add_missing(connection: Connection) -> None:
         connection.execute(_DELETE_PENDING)
 
 
-def few_matching(connection: Connection, filters: Filters, *, most: int) -> list[str] | None:
+def few_matching(connection: Connection, filters: Filters, *, limit: int) -> list[str] | None:
     """Ids of all entries that the filters admit; `None` if they are more, or no index of SQLite tells how many."""
     if filters.where:
-        best = _most_selective(connection, filters, most)
+        best = _most_selective(connection, filters, limit)
         if best is None:
             return None
         lookup = best[1]
@@ -123,14 +123,14 @@ def few_matching(connection: Connection, filters: Filters, *, most: int) -> list
         condition, params = where(filters, connection.dialect)
     else:
         return None
-    sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT :most"
-    found = connection.column(sql, {**params, "most": most + 1})
-    return found if len(found) <= most else None
+    sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT :limit"
+    found = connection.column(sql, {**params, "limit": limit + 1})
+    return found if len(found) <= limit else None
 
 
-def estimate(connection: Connection, filters: Filters, *, most: int) -> int | None:
+def estimate(connection: Connection, filters: Filters, *, limit: int) -> int | None:
     """How many entries may meet the conditions, in SQLite; `None` if they are more, or no index tells them."""
-    best = _most_selective(connection, filters, most)
+    best = _most_selective(connection, filters, limit)
     return None if best is None else best[0]
 
 
@@ -152,18 +152,18 @@ class _Lookup(NamedTuple):
     params: dict[str, Any]
 
 
-def _most_selective(connection: Connection, filters: Filters, most: int) -> tuple[int, _Lookup] | None:
-    """The lookup with the fewest rows, and how many these are; `None` if every one has more than `most`."""
+def _most_selective(connection: Connection, filters: Filters, limit: int) -> tuple[int, _Lookup] | None:
+    """The lookup with the fewest rows, and how many these are; `None` if every one has more than `limit`."""
     best: tuple[int, _Lookup] | None = None
     for lookup in _lookups(filters):
-        counted = f"SELECT count(*) FROM (SELECT 1 {lookup.sql} LIMIT :most)"
-        count = int(connection.scalar(counted, {**lookup.params, "most": most + 1}))
-        if count <= most and (best is None or count < best[0]):
+        counted = f"SELECT count(*) FROM (SELECT 1 {lookup.sql} LIMIT :limit)"
+        count = int(connection.scalar(counted, {**lookup.params, "limit": limit + 1}))
+        if count <= limit and (best is None or count < best[0]):
             best = (count, lookup)
     if best is None:
         return None
     count = best[0] + len(_pending(connection, filters))
-    return (count, best[1]) if count <= most else None
+    return (count, best[1]) if count <= limit else None
 
 
 def _pending(connection: Connection, filters: Filters) -> list[str]:

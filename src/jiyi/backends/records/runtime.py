@@ -32,7 +32,7 @@ from jiyi.model.feedback import (
     why_not_merged,
 )
 from jiyi.model.scope import visible_scopes
-from jiyi.model.strength_decay import DecayedStrength, Kept, Usage
+from jiyi.model.strength_decay import DecayedStrength, TrackedMemory, Usage
 from jiyi.text.normalize import tag_form
 
 _MAX_CHAIN: Final = 100
@@ -183,12 +183,12 @@ class SqlRuntimeStore:
         with self._database.read() as connection:
             return list(skip_scan(connection, _NEXT_SCOPE))
 
-    def page(self, scope: str, *, active: bool, after_id: str = "", limit: int) -> list[Kept]:
+    def page(self, scope: str, *, active: bool, after_id: str = "", limit: int) -> list[TrackedMemory]:
         """The scope's memories in the order of their ids."""
         sql = _ACTIVE_PAGE if active else _INACTIVE_PAGE
         with self._database.read((scope,)) as connection:
             rows = connection.rows(sql, {"scope": scope, "after": after_id, "limit": limit})
-        return [Kept(entry_of(row), Usage(row[-3], row[-2], moment(row[-1]))) for row in rows]
+        return [TrackedMemory(entry_of(row), Usage(row[-3], row[-2], moment(row[-1]))) for row in rows]
 
     def merge(self, scope: str, groups: Sequence[MergeGroup], *, actor: str, now: datetime) -> list[MergeGroup]:
         """Merge groups of this scope's own active memories; returns those that were merged."""
@@ -203,11 +203,11 @@ class SqlRuntimeStore:
                     done.append(group)
         return done
 
-    def fade(self, faded: Mapping[str, DecayedStrength], *, actor: str, now: datetime) -> None:
-        """Write down what fading made of these memories."""
-        with self._database.write(scopes_of(self._database, list(faded))) as connection:
-            for entry in _fetch(connection, list(faded), None).values():
-                left = faded[entry.id]
+    def write_decay(self, decayed: Mapping[str, DecayedStrength], *, actor: str, now: datetime) -> None:
+        """Write down what decay made of these memories."""
+        with self._database.write(scopes_of(self._database, list(decayed))) as connection:
+            for entry in _fetch(connection, list(decayed), None).values():
+                left = decayed[entry.id]
                 if entry.version != left.version:
                     continue
                 after = replace(

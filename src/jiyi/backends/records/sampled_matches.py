@@ -70,11 +70,11 @@ class _Sample:
         return 0 <= sequence - self.sequence <= max(_MIN_GROWTH, self.total // 10)
 
 
-class _RecentValues(Generic[V]):
-    """The last values that were asked for."""
+class _BoundedCache(Generic[V]):
+    """The values that were put last."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_size: int) -> None:
+        self._max_size = max_size
         self._guard = threading.Lock()
         self._values: OrderedDict[Hashable, V] = OrderedDict()
 
@@ -82,11 +82,11 @@ class _RecentValues(Generic[V]):
         with self._guard:
             return self._values.get(key)
 
-    def keep(self, key: Hashable, value: V) -> V:
+    def put(self, key: Hashable, value: V) -> V:
         with self._guard:
             self._values[key] = value
             self._values.move_to_end(key)
-            if len(self._values) > self._most:
+            if len(self._values) > self._max_size:
                 self._values.popitem(last=False)
         return value
 
@@ -96,9 +96,9 @@ class SampledMatches:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._matches: _RecentValues[Matches] = _RecentValues(64)
-        self._long: _RecentValues[Matches] = _RecentValues(8)
-        self._samples: _RecentValues[_Sample] = _RecentValues(32)
+        self._matches: _BoundedCache[Matches] = _BoundedCache(64)
+        self._long: _BoundedCache[Matches] = _BoundedCache(8)
+        self._samples: _BoundedCache[_Sample] = _BoundedCache(32)
 
     def matches(self, filters: Filters) -> Matches:
         """What meets the filters, as of now or later."""
@@ -109,7 +109,7 @@ class SampledMatches:
         key = repr(filters)
         known = self._matches.get(key)
         found = None if known is None else self._brought_up_to_date(known, filters, sequence, _MAX_LISTED)
-        return self._matches.keep(key, found or self._read(filters, sequence))
+        return self._matches.put(key, found or self._read(filters, sequence))
 
     def long_list(self, filters: Filters) -> frozenset[str] | None:
         """The ids of all that meet the filters, where they are not few and it is worth it; after `matches`."""
@@ -125,11 +125,11 @@ class SampledMatches:
             found = replace(now, ids=self._listed(filters, _MAX_LONG))
             if found.ids is None or len(found.ids) > _MAX_LONG:
                 # Not to be tried again: they are more than the sample said.
-                self._matches.keep(key, replace(now, estimate=_MAX_LONG + 1))
+                self._matches.put(key, replace(now, estimate=_MAX_LONG + 1))
                 return None
-        return self._long.keep(key, found).ids
+        return self._long.put(key, found).ids
 
-    def _brought_up_to_date(self, known: Matches, filters: Filters, sequence: int, most: int) -> Matches | None:
+    def _brought_up_to_date(self, known: Matches, filters: Filters, sequence: int, limit: int) -> Matches | None:
         """The same as of this place of the log; `None` if it has to be read again."""
         if known.sequence == sequence:
             return replace(known, asked=known.asked + 1)
@@ -140,7 +140,7 @@ class SampledMatches:
         ids, changed = known.ids, {row[0] for row in rows}
         if ids is not None and changed:
             ids = (ids - changed) | self._admitted(list(changed), filters)
-            if len(ids) > most:
+            if len(ids) > limit:
                 return None
         return replace(known, sequence=sequence, ids=ids, asked=known.asked + 1)
 
@@ -160,12 +160,12 @@ class SampledMatches:
         params: dict[str, Any] = {"scopes": scopes}
         total = int(self._database.query(_TOTAL, params, scopes)[0][0])
         rows = self._database.query(_SAMPLE, {**params, "step": total // _SAMPLE_SIZE + 1}, scopes)
-        return self._samples.keep(scopes, _Sample(sequence, [row[0] for row in rows], total))
+        return self._samples.put(scopes, _Sample(sequence, [row[0] for row in rows], total))
 
-    def _listed(self, filters: Filters, most: int) -> frozenset[str]:
-        """The ids of all that meet the filters, one more than `most` at the most."""
+    def _listed(self, filters: Filters, limit: int) -> frozenset[str]:
+        """The ids of all that meet the filters, one more than `limit` at the most."""
         condition, params = _condition(filters)
-        sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT {most + 1:d}"
+        sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT {limit + 1:d}"
         return frozenset(row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False))
 
     def _admitted(self, ids: list[str], filters: Filters) -> frozenset[str]:

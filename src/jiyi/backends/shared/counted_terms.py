@@ -16,7 +16,7 @@ class CountedTerms:
         self._counted: dict[tuple[str, tuple[str, ...], tuple[str, ...]], CollectionStatistics] = {}
         self._totals: dict[tuple[str, ...], TermStatistics] = {}
 
-    def keep(
+    def put(
         self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], found: TermStatistics
     ) -> TermStatistics:
         """Keep the numbers of these terms; returns them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from jiyi.errors import IndexingError, IndexUnavailableError
-from jiyi.exhaustion import out_of_descriptors, resource_limit
+from jiyi.resource_limits import out_of_descriptors, resource_limit
 
 FileIdentity: TypeAlias = tuple[int, int]
 """Distinguishes a file from one that has replaced it under the same name."""

@@ -60,11 +60,11 @@ Condition: TypeAlias = AnyOf | NoneOf | AnyDomain | EveryTag | InPeriods | AnyId
 def conditions(filters: Filters) -> Iterator[Condition]:
     """What an entry of the scopes must meet, as far as an index can tell.
 
-    The scopes themselves are not here: each engine isolates by its own means. Nor are those of `of_records`: an
-    index proposes without them, and the records drop what does not meet them, or the records have named the `ids`.
+    The scopes themselves are not here: each engine isolates by its own means. Nor are those of `has_unindexed`: an
+    index proposes without them, and the records drop what does not meet them, or they have named the `exact_ids`.
     """
-    if filters.ids is not None:
-        yield AnyId(filters.ids)
+    if filters.exact_ids is not None:
+        yield AnyId(filters.exact_ids)
     if filters.categories:
         yield AnyOf("category", tuple(map(str, filters.categories)))
     if filters.memory_types:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 
 C = TypeVar("C")
 
@@ -21,16 +21,16 @@ class PoolTimeoutError(Exception):
 
 
 class Pool(Generic[C]):
-    """At most `most` connections at once, of which `kept` stay open when they are not in use."""
+    """At most `max_size` connections at once, of which `kept` stay open when they are not in use."""
 
     def __init__(
-        self, connect: Callable[[], C], close: Callable[[C], None], *, kept: int, most: int, timeout: float
+        self, connect: Callable[[], C], close: Callable[[C], None], *, kept: int, max_size: int, timeout: float
     ) -> None:
         """`timeout` is how many seconds `take` waits for a free connection."""
         self._connect = connect
         self._close = close
         self._kept = kept
-        self._most = most
+        self._max_size = max_size
         self._timeout = timeout
         self._closed = False
         self._begin()
@@ -52,7 +52,7 @@ class Pool(Generic[C]):
                 if self._idle:
                     # The one used last has the most pages in its cache, and those opened for a peak become idle.
                     return self._idle.pop(), False
-                if self._open < self._most:
+                if self._open < self._max_size:
                     self._open += 1
                     break
                 if not self._changed.wait(deadline - time.monotonic()):

@@ -10,8 +10,8 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
+from jiyi.resource_limits import resource_limit
 
 Floats = NDArray[np.float32]
 

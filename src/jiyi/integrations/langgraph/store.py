@@ -159,7 +159,7 @@ class JiyiStore(SharesMemory, ClosesOwnMemory, BaseStore):
         return [search_item_of(entry) for entry in found]
 
     def _recalled(self, query: str, namespace: tuple[str, ...], wanted: _Conditions, count: int) -> list[MemoryEntry]:
-        most = self._memory.settings.limits.max_results
+        max_results = self._memory.settings.limits.max_results
         if count <= 0:
             return []
 
@@ -175,10 +175,10 @@ class JiyiStore(SharesMemory, ClosesOwnMemory, BaseStore):
             )
 
         if not wanted:
-            return ask({}, min(count, most))
+            return ask({}, min(count, max_results))
         where, rest = filters.where_of(wanted, VALUE)
-        plain = ask({**where, IN_CONTENT: {"$exists": False}}, most if rest else min(count, most))
-        large = ask({IN_CONTENT: True}, most)
+        plain = ask({**where, IN_CONTENT: {"$exists": False}}, max_results if rest else min(count, max_results))
+        large = ask({IN_CONTENT: True}, max_results)
         kept = [
             *(hit for hit in plain if filters.matches(value_of(hit), rest)),
             *(hit for hit in large if filters.matches(value_of(hit), wanted)),

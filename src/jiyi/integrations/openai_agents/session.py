@@ -42,11 +42,11 @@ class JiyiSession:
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The items of the conversation in their order; with a limit the last ones."""
-        most = limit if limit is not None or self.session_settings is None else self.session_settings.limit
-        if most is not None and most <= 0:
+        max_items = limit if limit is not None or self.session_settings is None else self.session_settings.limit
+        if max_items is not None and max_items <= 0:
             return []
         said = await finished(self._chat.get_all)
-        return [_item(message) for message in (said if most is None else said[-most:])]
+        return [_item(message) for message in (said if max_items is None else said[-max_items:])]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items; all of them are on disk when this returns, or none."""

@@ -177,7 +177,7 @@ class LongtermStoreConformance(StoreFixtures):
         for one in entries:
             assert longterm.by_ids(one.scope, [each.id for each in entries]) == [one]
             assert longterm.unsummarized(one.scope, limit=99) == [one]
-            assert [each.id for each in longterm.fading(one.scope, (), after=None, limit=99)] == [one.id]
+            assert [each.id for each in longterm.forgetting_candidates(one.scope, (), after=None, limit=99)] == [one.id]
         assert longterm.scopes() == sorted(LOOK_ALIKE_SCOPES)
 
     def test_the_newest_facts_that_no_reflection_speaks_for(self, store: RecordStore, longterm: LongtermStore) -> None:
@@ -299,9 +299,9 @@ class LongtermStoreConformance(StoreFixtures):
         )
         found = []
         place = None
-        while page := longterm.fading("main", ("reflection",), after=place, limit=4):
+        while page := longterm.forgetting_candidates("main", ("reflection",), after=place, limit=4):
             found += page
-            place = page[-1].place
+            place = page[-1].position
         assert [one.id for one in found] == [e.id for e in sorted(entries, key=lambda e: (e.created_at, e.id))]
         assert (found[0].importance_score, found[0].access_count) == (entries[0].importance_score, 0)
 
@@ -311,13 +311,13 @@ class LongtermStoreConformance(StoreFixtures):
         fades, touched, pinned = put(store, fact("fades"), fact("touched"), fact("pinned"))
         [elsewhere] = put(store, fact("elsewhere", scope="other"))
         page = [
-            *longterm.fading("main", (), after=None, limit=9),
-            *longterm.fading("other", (), after=None, limit=9),
+            *longterm.forgetting_candidates("main", (), after=None, limit=9),
+            *longterm.forgetting_candidates("other", (), after=None, limit=9),
         ]
         store.touch([touched.id], NOON + timedelta(hours=1))
         longterm.amend("main", [Amendment(pinned.id, {"pinned": True})], actor=ACTOR)
-        assert longterm.forget_faded("main", page, actor=ACTOR) == 1
-        assert longterm.forget_faded("main", page, actor=ACTOR) == 0
+        assert longterm.forget_candidates("main", page, actor=ACTOR) == 1
+        assert longterm.forget_candidates("main", page, actor=ACTOR) == 0
         assert store.get(("main",), "fades") is None
         assert [one.id for one in longterm.inactive("main", limit=9)] == [fades.id]
         assert state(store, elsewhere.id) == elsewhere
@@ -328,8 +328,10 @@ class LongtermStoreConformance(StoreFixtures):
         reflection = fact("reflection", memory_type="reflection")
         [_, told] = put(store, reflection, fact("told", summarized_by=reflection.id))
         assert longterm.unsummarized("main", limit=9) == []
-        page = [one for one in longterm.fading("main", (), after=None, limit=9) if one.id == reflection.id]
-        assert longterm.forget_faded("main", page, actor=ACTOR) == 1
+        page = [
+            one for one in longterm.forgetting_candidates("main", (), after=None, limit=9) if one.id == reflection.id
+        ]
+        assert longterm.forget_candidates("main", page, actor=ACTOR) == 1
         assert [one.id for one in longterm.unsummarized("main", limit=9)] == [told.id]
 
     def test_tags_that_nobody_has_are_dropped(self, store: RecordStore, longterm: LongtermStore) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jiyi.model import clock
-from jiyi.runtime import FadingRules
+from jiyi.runtime import DecayRules
 from jiyi.testing.conformance.runtime_fixtures import ONE_DAY, RuntimeFixtures
 
 
@@ -92,7 +92,7 @@ class ConsolidationConformance(RuntimeFixtures):
     def test_what_has_long_been_inactive_is_archived_and_can_come_back(self, runtime: Any) -> None:
         memory_id = runtime.remember("fact", "tea is green", "because", ["tea"])
         start = clock.utc_now()
-        rules = FadingRules(idle_days=1, grace_days=5)
+        rules = DecayRules(idle_days=1, grace_days=5)
         assert runtime.consolidate_memories(now=start + 2 * ONE_DAY, rules=rules).deactivated == 1
         assert runtime.consolidate_memories(now=start + 6 * ONE_DAY, rules=rules).archived == 0
         assert runtime.consolidate_memories(now=start + 8 * ONE_DAY, rules=rules).archived == 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jiyi.text.dates.periods import Kind
 
 _ONE_DAY: Final = timedelta(days=1)
-_SMALLEST: Final = timedelta(microseconds=1)
+_MIN_STEP: Final = timedelta(microseconds=1)
 _BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
 _END: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -70,7 +70,7 @@ class DateSpan:
         A moment from `first` to `last` (included) lies in one of them exactly if the span contains it.
         """
         first, last = _aware(first), _aware(last)
-        after_last = last + _SMALLEST if last < _END else last
+        after_last = last + _MIN_STEP if last < _END else last
         years = range(first.year - 2, last.year + 2)
         clipped = ((max(start, first), min(end, after_last)) for start, end in self._moments(years, tz))
         return [(start, end) for start, end in clipped if start < end]

@@ -69,9 +69,9 @@ class Console:
         self._environment.filters.update(FILTERS)
         self._environment.globals.update({**GLOBALS, "asset": asset})
 
-    def cached(self, name: str, most: int = cached_values.MAX_KEPT) -> CachedValues[Any]:
+    def cached(self, name: str, max_size: int = cached_values.MAX_CACHED) -> CachedValues[Any]:
         """Values that hold until something changes; each page that computes much has its own."""
-        made = CachedValues[Any](self.memory.last_position, max_wait=cached_values.MAX_WAIT, most=most)
+        made = CachedValues[Any](self.memory.last_position, max_wait=cached_values.MAX_WAIT, max_size=max_size)
         return self._cached.setdefault(name, made)
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ _SHARE: Final = 10.0
 """At most one part in so many of the time goes into computing a value again."""
 _MAX_AGE: Final = 600.0
 """Some values change with time alone, such as what is forgotten."""
-MAX_KEPT: Final = 200
+MAX_CACHED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class CachedValues(Generic[T]):
     """Values by name that hold for one position of the change feed."""
 
     def __init__(
-        self, position: Callable[[], Awaitable[int]], *, max_wait: float = MAX_WAIT, most: int = MAX_KEPT
+        self, position: Callable[[], Awaitable[int]], *, max_wait: float = MAX_WAIT, max_size: int = MAX_CACHED
     ) -> None:
         self._position = position
-        self._most = most
+        self._max_size = max_size
         self._max_wait = max_wait
         self._known: OrderedDict[str, _State[T]] = OrderedDict()
 
@@ -58,7 +58,7 @@ class CachedValues(Generic[T]):
         position = await self._position()
         state = self._known.setdefault(name, _State())
         self._known.move_to_end(name)
-        while len(self._known) > self._most:
+        while len(self._known) > self._max_size:
             self._known.popitem(last=False)
         if state.kept is not None and state.position == position and time.monotonic() < state.old_from:
             return state.kept

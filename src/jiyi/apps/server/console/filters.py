@@ -37,17 +37,17 @@ def percent(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
-def excerpt(text: str, most: int = _EXCERPT) -> str:
+def excerpt(text: str, max_chars: int = _EXCERPT) -> str:
     """The beginning of a text, on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= most else line[:most].rstrip() + "…"
+    return line if len(line) <= max_chars else line[:max_chars].rstrip() + "…"
 
 
-def marked(text: str, ranges: Sequence[tuple[int, int]], most: int = 600) -> Markup:
+def marked(text: str, ranges: Sequence[tuple[int, int]], max_chars: int = 600) -> Markup:
     """A text with the ranges marked, from a little before the first of them on."""
     first = min((start for start, _ in ranges), default=0)
-    begin = max(0, first - most // 4) if len(text) > most else 0
-    end = min(len(text), begin + most)
+    begin = max(0, first - max_chars // 4) if len(text) > max_chars else 0
+    end = min(len(text), begin + max_chars)
     parts: list[str] = ["…" if begin else ""]
     place = begin
     for start, stop in sorted(ranges):

@@ -33,7 +33,7 @@ async def show(visit: Visit) -> Response:
         states=JOB_STATES,
         state=wanted,
         full=len(jobs) == _SHOWN,
-        most=_SHOWN,
+        limit=_SHOWN,
     )
 
 

@@ -50,9 +50,9 @@ class Projection:
     groups: tuple[Group, ...]
 
 
-def landmarks(count: int, most: int = LANDMARKS) -> list[int]:
+def landmarks(count: int, limit: int = LANDMARKS) -> list[int]:
     """Places of the memories that all are compared with, spread over the list."""
-    return sorted({count * place // min(count, most) for place in range(min(count, most))})
+    return sorted({count * place // min(count, limit) for place in range(min(count, limit))})
 
 
 def project(similarities: Sequence[Sequence[float]], texts: Sequence[str]) -> Projection:

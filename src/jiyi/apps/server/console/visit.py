@@ -51,13 +51,13 @@ class Fields:
         found = [word.strip() for value in self.all(name) for word in value.replace("，", ",").split(",")]
         return list(dict.fromkeys(word for word in found if word))
 
-    def whole(self, name: str, default: int, least: int, most: int) -> int:
+    def whole(self, name: str, default: int, minimum: int, maximum: int) -> int:
         """A whole number inside bounds."""
         given = self(name)
         if not given:
             return default
-        if not given.isascii() or not given.isdecimal() or not least <= int(given[:10]) <= most:
-            raise InvalidInputError(f"{name} {given[:40]!a} must be a whole number from {least} to {most}")
+        if not given.isascii() or not given.isdecimal() or not minimum <= int(given[:10]) <= maximum:
+            raise InvalidInputError(f"{name} {given[:40]!a} must be a whole number from {minimum} to {maximum}")
         return int(given)
 
     def moment(self, name: str, zone: tzinfo = UTC, *, end_of_day: bool = False) -> datetime | None:

@@ -56,8 +56,8 @@ class ClientLog:
     def _wanted(self, context: Context, level: types.LoggingLevel) -> bool:
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return level in allowed_log_levels(context.protocol_version, context.meta)
-        least = self._levels.get(session_of(context))
-        return least is not None and _LEVELS.index(level) >= _LEVELS.index(least)
+        min_level = self._levels.get(session_of(context))
+        return min_level is not None and _LEVELS.index(level) >= _LEVELS.index(min_level)
 
 
 async def with_progress(context: Context, work: Awaitable[_Answer], message: str) -> _Answer:

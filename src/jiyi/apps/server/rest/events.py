@@ -31,9 +31,9 @@ def event(kind: str, data: Any, position: int | None = None) -> str:
 class Streams:
     """The streams that are open. Each holds a connection, so there are only so many."""
 
-    def __init__(self, most: int = 500, most_of_one: int = 50) -> None:
-        self._most = most
-        self._most_of_one = most_of_one
+    def __init__(self, max_open: int = 500, max_open_of_one: int = 50) -> None:
+        self._max_open = max_open
+        self._max_open_of_one = max_open_of_one
         self._open: Counter[str] = Counter()
         self._stopping = asyncio.Event()
         self.folders: tuple[str, ...] = ()
@@ -47,9 +47,9 @@ class Streams:
     def check(self, access: Access) -> str:
         """Refuse one stream too many; returns the name under which it counts."""
         name = access.key_id or access.scope
-        if self.open >= self._most or self._open[name] >= self._most_of_one:
+        if self.open >= self._max_open or self._open[name] >= self._max_open_of_one:
             raise ProblemError(
-                429, "too_many_streams", f"at most {self._most_of_one} streams at once", {"Retry-After": "5"}
+                429, "too_many_streams", f"at most {self._max_open_of_one} streams at once", {"Retry-After": "5"}
             )
         return name
 

@@ -41,15 +41,15 @@ _MAX_OPEN: Final = 1_000
 class OpenTurns:
     """The turns that were last used, so that the steps of one need not read it from disk each time."""
 
-    def __init__(self, most: int = _MAX_OPEN) -> None:
-        self._most = most
+    def __init__(self, max_open: int = _MAX_OPEN) -> None:
+        self._max_open = max_open
         self._turns: OrderedDict[tuple[str, str, str], Turn] = OrderedDict()
 
-    def keep(self, turn: Turn) -> None:
+    def put(self, turn: Turn) -> None:
         """Keep a turn at hand; the least recently used one is dropped."""
         self._turns[(*turn.session, turn.id)] = turn
         self._turns.move_to_end((*turn.session, turn.id))
-        while len(self._turns) > self._most:
+        while len(self._turns) > self._max_open:
             self._turns.popitem(last=False)
 
     def find(self, scope: str, session_id: str, turn_id: str) -> Turn | None:
@@ -93,7 +93,7 @@ async def begin_turn(
     """
     agent = _agent(memory, access, session_id, body)
     turn = await agent.begin(body.text, name=body.name, request_id=request_id_of(access, idempotency_key))
-    turns.keep(turn)
+    turns.put(turn)
     return answer(_turn(turn), 201)
 
 
@@ -246,7 +246,7 @@ async def _found(memory: AgentMemory, access: Access, turns: OpenTurns, session_
         turn = await _agent(memory, access, session_id).open_turn(turn_id)
         if turn is None:
             raise ProblemError(404, "no_turn", f"the conversation has no turn {turn_id[:80]!a} among its newest")
-        turns.keep(turn)
+        turns.put(turn)
     return turn
 
 

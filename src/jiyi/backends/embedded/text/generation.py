@@ -94,10 +94,10 @@ class Generation:
         self._state = None if version is None or found is None else (version, found)
         return found
 
-    def beside_removed(self, removed: set[str], most: int) -> list[str]:
+    def beside_removed(self, removed: set[str], limit: int) -> list[str]:
         """Ids of the other entries in segments that hold a document of these entries, live or deleted.
 
-        With those of all segments that hold deleted documents of any entry, if these are not more than `most`.
+        With those of all segments that hold deleted documents of any entry, if these are not more than `limit`.
         """
         self._loaded = None
         searcher = self.searcher()
@@ -117,7 +117,7 @@ class Generation:
                 found += beside
             elif any(map(is_entry, deleted)):
                 others += beside
-        return found + others if len(found) + len(others) <= most else found
+        return found + others if len(found) + len(others) <= limit else found
 
 
 def create_generation(folder: Path) -> tuple[IndexWriter, TermStore]:

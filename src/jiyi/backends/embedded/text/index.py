@@ -37,7 +37,7 @@ from jiyi.backends.shared.term_rows import (
     analyse,
     text_fingerprint,
 )
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model.entry import MemoryEntry
@@ -144,7 +144,7 @@ class TantivyIndex:
                 self._write(opened.writer, opened.terms, batch)
                 opened.reload()
 
-    def beside_removed(self, removed: Sequence[str], most: int) -> list[str]:
+    def beside_removed(self, removed: Sequence[str], limit: int) -> list[str]:
         """Ids of the entries that have to be written again: see `SharesFiles`.
 
         A segment keeps the words of deleted documents until its last document is deleted.
@@ -154,7 +154,7 @@ class TantivyIndex:
             return []
         with self.exclusive(), self._writing, guarded("read"):
             opened.writer.finish_merges(self._deadline or inf)
-            return opened.beside_removed(set(removed), most)
+            return opened.beside_removed(set(removed), limit)
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         """Build a new index beside the old one from all records, then swap."""

@@ -58,23 +58,23 @@ def best_matches(
     The visible scopes have so many `entries`; about `expected` documents have one of the terms.
     """
     wide = max(WIDE, 2 * _MIN_BETTER * limit)
-    ids = filters.among if filters.ids is None else filters.ids
+    ids = filters.superset_ids if filters.exact_ids is None else filters.exact_ids
     if ids is not None and _IDS_IN_QUERY < len(ids) <= _IDS_HASHED and expected <= _MATCHES_LOOKED_AT:
-        everything = build_query(schema, field, weights, replace(filters, ids=None), labels=labels)
+        everything = build_query(schema, field, weights, replace(filters, exact_ids=None), labels=labels)
         chosen = _all_among(searcher, everything, ids)
         if chosen is not None and len(chosen) < wide:
             return _ordered(searcher, chosen, LENGTHS[field], mean_length, limit)
-    if filters.among is None or len(filters.among) <= _IDS_HASHED:
-        query = build_query(schema, field, weights, replace(filters, ids=ids), labels=labels)
+    if filters.superset_ids is None or len(filters.superset_ids) <= _IDS_HASHED:
+        query = build_query(schema, field, weights, replace(filters, exact_ids=ids), labels=labels)
         hits, _ = _best(searcher, schema, query, wide, limit)
         return _ordered(searcher, hits, LENGTHS[field], mean_length, limit)
     query = build_query(schema, field, weights, filters, labels=labels)
     # As many as where the matches are checked one by one: the answer must not depend on what is known of the condition.
-    asked = max(FACTOR * limit, enough(limit, len(filters.among), entries))
+    asked = max(FACTOR * limit, enough(limit, len(filters.superset_ids), entries))
 
     def fetch(looked_at: int) -> Fetched[str]:
         hits, are_all = _best(searcher, schema, query, looked_at, asked)
-        return _ordered(searcher, hits, LENGTHS[field], mean_length, limit, filters.among), are_all
+        return _ordered(searcher, hits, LENGTHS[field], mean_length, limit, filters.superset_ids), are_all
 
     return fetch_until_enough(fetch, limit, max(WIDE, 2 * _MIN_BETTER * asked)) or []
 
@@ -146,7 +146,7 @@ def _search(searcher: Searcher, query: Query, limit: int) -> list[tuple[Any, Doc
 
 
 def _latest(
-    searcher: Searcher, schema: tantivy.Schema, query: Query, wide: int, most: float
+    searcher: Searcher, schema: tantivy.Schema, query: Query, wide: int, max_score: float
 ) -> list[tuple[Any, DocAddress]]:
     """The latest matches with at most this score."""
     latest = searcher.search(query, wide, count=False, order_by_field=RECENCY).hits
@@ -155,7 +155,7 @@ def _latest(
         schema, RECENCY, tantivy.FieldType.Integer, latest[-1][0], None, include_lower=False, include_upper=True
     )
     both = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(recent, 0.0))])
-    return [hit for hit in _search(searcher, both, wide) if hit[0] <= most]
+    return [hit for hit in _search(searcher, both, wide) if hit[0] <= max_score]
 
 
 def _ordered(
@@ -164,13 +164,13 @@ def _ordered(
     length_field: str,
     mean_length: float,
     limit: int,
-    among: frozenset[str] | None = None,
+    superset_ids: frozenset[str] | None = None,
 ) -> list[str]:
     """Ids of the best of these matches, of the entries among which to look."""
     if not hits:
         return []
     addresses = [address for _, address in hits]
-    hashes = _hash_array(among) if among is not None else None
+    hashes = _hash_array(superset_ids) if superset_ids is not None else None
     recency: Numbers | None = None
     if hashes is not None:
         # Nothing more is read of the others: most of the matches.
@@ -179,7 +179,7 @@ def _ordered(
         hits, recency = [hits[place] for place in likely], recency[likely]
         addresses = [address for _, address in hits]
     scores = by_length([score for score, _ in hits], _numbers(searcher, length_field, addresses), mean_length)
-    if among is None and limit < len(hits):
+    if superset_ids is None and limit < len(hits):
         # Nor of those that are behind.
         best = np.flatnonzero(scores >= np.partition(scores, len(hits) - limit)[len(hits) - limit])
         addresses, scores = [addresses[place] for place in best.tolist()], scores[best]
@@ -192,7 +192,7 @@ def _ordered(
         if len(found) >= limit and found[-1][0] != rank:
             break
         entry_id = stored_text(searcher.doc(addresses[place]), "id")
-        if among is None or entry_id in among:
+        if superset_ids is None or entry_id in superset_ids:
             found.append((rank, entry_id))
     return [entry_id for _, entry_id in sorted(found)][:limit]
 

@@ -41,7 +41,7 @@ class RecallTextView:
     ) -> TermStatistics:
         """Numbers of these scopes together, with `pending` as if it were in the index."""
         found = self._index.statistics(scopes, words, bigrams, pending, skip_check=True)
-        return self._counted.keep(scopes, words, bigrams, found) if pending is None else found
+        return self._counted.put(scopes, words, bigrams, found) if pending is None else found
 
 
 class TextOverlay:

@@ -1,4 +1,4 @@
-"""`KeptCounts`: what was read of a term store before, as long as nobody has written to its file.
+"""`TermCountCache`: what was read of a term store before, as long as nobody has written to its file.
 
 One question asks for the same numbers several times: for the scorer, and for each field that is searched. The questions
 to a small scope read the same rows again and again.
@@ -16,16 +16,16 @@ T = TypeVar("T")
 
 CHUNK: Final = 500
 """How many values one statement takes."""
-_MAX_KEPT: Final = 50_000
-"""How many frequencies are kept."""
+_MAX_CACHED: Final = 50_000
+"""How many frequencies are cached."""
 _MAX_ROW_BYTES: Final = 8 << 20
-"""About how much memory rows may take that are kept."""
+"""About how much memory rows may take that are cached."""
 _ROW_BYTES: Final = 700
 """Of a row beside its terms."""
 _LIST_LENGTHS: Final = (8, 16, 32, 48, 64, 96, 128, 256, CHUNK)
 
 
-class KeptCounts:
+class TermCountCache:
     """Totals of scopes, document frequencies of terms, and rows of entries without a thread.
 
     They were read by one connection, which never writes.
@@ -36,7 +36,7 @@ class KeptCounts:
         self._version = -1
         self._totals: dict[str, tuple[Any, ...] | None] = {}
         self._frequencies: dict[tuple[str, int], dict[int, int]] = {}
-        self._kept = 0
+        self._cached = 0
         self.rows: dict[str, TermRow] = {}
         """By entry id."""
         self._row_bytes = 0
@@ -44,17 +44,17 @@ class KeptCounts:
     def refresh(self) -> None:
         """Forget what was read if another connection has written since."""
         version = self._connection.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version or self._kept > _MAX_KEPT:
+        if version != self._version or self._cached > _MAX_CACHED:
             self.clear()
             self._version = version
 
     def clear(self) -> None:
         """Forget what was read."""
-        self._totals, self._frequencies, self._kept = {}, {}, 0
+        self._totals, self._frequencies, self._cached = {}, {}, 0
         self.rows, self._row_bytes = {}, 0
 
-    def keep_rows(self, rows: Iterable[TermRow]) -> None:
-        """Keep these rows; those that were kept before are dropped when there is no room."""
+    def put_rows(self, rows: Iterable[TermRow]) -> None:
+        """Cache these rows; those that were cached before are dropped when there is no room."""
         for row in rows:
             self._row_bytes += _ROW_BYTES + 2 * len(row.words) + len(row.bigrams)
             if self._row_bytes > _MAX_ROW_BYTES:
@@ -72,7 +72,7 @@ class KeptCounts:
             ).fetchall()
             self._totals |= dict.fromkeys(missing)
             self._totals |= {row[0]: row for row in rows}
-            self._kept += len(missing)
+            self._cached += len(missing)
         found = (self._totals[scope] for scope in dict.fromkeys(scopes))
         return [row for row in found if row is not None]
 
@@ -86,7 +86,7 @@ class KeptCounts:
             rows = self._connection.execute(sql, (scope, field, *chunk)).fetchall()
             known |= dict.fromkeys(chunk, 0)
             known |= rows
-        self._kept += len(missing)
+        self._cached += len(missing)
         return known
 
 

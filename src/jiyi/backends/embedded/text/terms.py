@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from jiyi.backends.embedded.text.pending import NOTHING_PENDING, PendingTerms, values_of
-from jiyi.backends.embedded.text.term_counts import CHUNK, KeptCounts, padded, placeholders
+from jiyi.backends.embedded.text.term_counts import CHUNK, TermCountCache, padded, placeholders
 from jiyi.backends.embedded.text.term_statistics import read_conversations, update_statistics
 from jiyi.backends.embedded.text.terms_check import row_checksum, wrong_sums
 from jiyi.backends.shared.derived_file import open_derived
@@ -38,7 +38,7 @@ from jiyi.backends.shared.term_rows import (
     term_row,
 )
 from jiyi.backends.shared.wal_index import WalIndex
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
@@ -109,7 +109,7 @@ class TermStore:
         self._path = path
         # One connection to read and one to write, so that a reader does not wait for a batch.
         self._reader = _connect(path, create=create)
-        self._counts = KeptCounts(self._reader)
+        self._counts = TermCountCache(self._reader)
         self._mostly_alone: set[str] = set()
         """Scopes where the last entries that were looked up had no threads: they are looked up without a probe."""
         self._wal_index = WalIndex(path)
@@ -230,7 +230,7 @@ class TermStore:
         if len(found) < len(ids):
             left = [entry_id for entry_id in ids if entry_id not in kept] if found else ids
             read = self._windows(left, reach, scopes, NOTHING_PENDING, Counter())
-            self._counts.keep_rows(row for row in read if row.thread.startswith(ALONE))
+            self._counts.put_rows(row for row in read if row.thread.startswith(ALONE))
             found += read
         found.sort(key=_BY_THREAD)
         return found

@@ -23,9 +23,9 @@ import tantivy
 
 from jiyi.backends.embedded.text.files import META, Segment, SegmentFiles, read_segments
 from jiyi.backends.shared.derived_file import FILE_ERRORS, index_failure, means_damage
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, StoreBusyError
-from jiyi.exhaustion import resource_limit
+from jiyi.resource_limits import resource_limit
 
 _log = logging.getLogger("jiyi.index")
 
@@ -176,7 +176,7 @@ def merge_is_due(meta: Path) -> bool:
         return False
 
 
-def segments_to_merge(segments: Iterable[Segment], least: int) -> list[Segment]:
+def segments_to_merge(segments: Iterable[Segment], min_segments: int) -> list[Segment]:
     """The segments of every level that has at least `least` of them, by the rules of tantivy's `LogMergePolicy`."""
     found: list[Segment] = []
     level, group = inf, list[Segment]()
@@ -187,10 +187,10 @@ def segments_to_merge(segments: Iterable[Segment], least: int) -> list[Segment]:
             continue
         size = log2(max(documents, _MIN_LAYER_SIZE))
         if size < level - _LEVEL_LOG_SIZE:
-            found += group if len(group) >= least else ()
+            found += group if len(group) >= min_segments else ()
             level, group = size, []
         group.append(segment)
-    return found + (group if len(group) >= least else [])
+    return found + (group if len(group) >= min_segments else [])
 
 
 class WritingMarker:

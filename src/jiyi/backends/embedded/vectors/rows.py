@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from jiyi.backends.shared.derived_file import open_derived
 from jiyi.backends.shared.embedding import without_record
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import LogPosition, RecordStore
 

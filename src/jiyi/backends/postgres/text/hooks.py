@@ -20,7 +20,7 @@ from jiyi.backends.postgres.text.small_batch import MAX_SMALL_BATCH, SmallBatchW
 from jiyi.backends.postgres.text.tables import State
 from jiyi.backends.postgres.text.writer import write_current
 from jiyi.backends.shared.term_rows import analyse
-from jiyi.cleanup import on_error
+from jiyi.contexts import on_error
 from jiyi.ports import LogPosition
 from jiyi.text import Analyzer
 

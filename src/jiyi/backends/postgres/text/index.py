@@ -237,13 +237,13 @@ class PostgresTextIndex:
         if not terms:
             return []
         found = None
-        if filters.ids is None:
+        if filters.exact_ids is None:
             found = self._small_scopes.propose(field, terms, filters, limit=limit, labels=labels)
         if found is not None:
             return found
         unique = list(dict.fromkeys(terms))
         numbers = counted or scorer_queries.collection(self._fetch, field, unique, filters.scopes)
-        if filters.ids is not None:
+        if filters.exact_ids is not None:
             return self._named_texts.propose(field, unique, filters, numbers, limit=limit)
         return self._proposer().propose(field, unique, filters, numbers, limit=limit, labels=labels)
 

@@ -52,7 +52,7 @@ class PgSearchProposer:
         query = build_query((_TEXT_COLUMNS[field], *(["label_text"] if labels else [])), weights, filters)
         if query is None:
             return []
-        among = filters.among
+        among = filters.superset_ids
         if among is None:
             return self._ordered(self._rows(field, query, _wide(limit)), numbers.mean_length)[:limit]
         # As many as where the matches are checked one by one: the answer must not depend on what is known.

@@ -32,4 +32,4 @@ class RecallTextView:
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
         """Numbers of these scopes together."""
         known = None if words or bigrams else self._counted.totals(scopes)
-        return known or self._counted.keep(scopes, words, bigrams, self._index.statistics(scopes, words, bigrams))
+        return known or self._counted.put(scopes, words, bigrams, self._index.statistics(scopes, words, bigrams))

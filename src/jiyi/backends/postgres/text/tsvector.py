@@ -56,8 +56,8 @@ class TsvectorProposer:
             known = {row[0] for row in rows}
             both = self._rows(field, " | ".join(f"({pair})" for pair in pairs), filters, newest=True)
             rows += [row for row in both if row[0] not in known]
-        if filters.among is not None:
-            rows = [row for row in rows if row[0] in filters.among]
+        if filters.superset_ids is not None:
+            rows = [row for row in rows if row[0] in filters.superset_ids]
         return best_of(rows, terms, limit, numbers)
 
     def _rows(self, field: str, query: str, filters: Filters, *, newest: bool) -> list[tuple[Any, ...]]:

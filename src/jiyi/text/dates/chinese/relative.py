@@ -43,7 +43,7 @@ _UP_WORDS: Final = frozenset("线以之身面地网路晚早天船车街桌墙�
 _DOWN_WORDS: Final = frozenset("线以之地乡楼天底手脚膝旗名余剩留写记拍买收放坐躺停")
 _HALF: Final[dict[Unit, tuple[int, Unit]]] = {"year": (1, "half"), "month": (15, "day")}
 # How far back 几天前 reaches, in units.
-_FEW: Final[dict[Unit, tuple[int, int]]] = {"day": (7, 2), "week": (5, 2), "month": (6, 2), "year": (6, 2)}
+_UNITS_OF_A_FEW: Final[dict[Unit, tuple[int, int]]] = {"day": (7, 2), "week": (5, 2), "month": (6, 2), "year": (6, 2)}
 
 
 def named_day(reader: Reader, position: int) -> Point | None:
@@ -168,7 +168,7 @@ def _vaguely_away(reference: ReferenceTime, count: str, unit: Unit, direction: i
     if count == "十几":
         return reference.between(19, 11, unit)
     if count.endswith("几") or count == "数":
-        far, near = _FEW[unit]
+        far, near = _UNITS_OF_A_FEW[unit]
         return reference.between(far, near, unit)
     return _about(reference, count, unit)
 

@@ -32,7 +32,7 @@ _WHICH: Final[dict[str, Literal["last", "this", "next"]]] = {
     "upcoming": "next",
 }
 # How far back "a few" reaches, in units.
-_FEW: Final[dict[Unit, tuple[int, int]]] = {"day": (7, 2), "week": (5, 2), "month": (6, 2), "year": (6, 2)}
+_UNITS_OF_A_FEW: Final[dict[Unit, tuple[int, int]]] = {"day": (7, 2), "week": (5, 2), "month": (6, 2), "year": (6, 2)}
 _SMALLER: Final[dict[Unit, tuple[int, Unit]]] = {"year": (12, "month"), "month": (30, "day"), "week": (7, "day")}
 _PAST_AUXILIARIES: Final = frozenset({"did", "was", "were", "had", "done", "finished", "completed", "took"})
 
@@ -278,7 +278,7 @@ def amount(reader: Reader, index: int) -> Hit | None:
 
 def _ago(reader: Reader, count: float | None, size: int, unit: Unit) -> When:
     if count is None:
-        far, near = _FEW[unit]
+        far, near = _UNITS_OF_A_FEW[unit]
         return reader.reference.between(far * size, near * size, unit)
     if count == 0.5 and unit == "year" and size == 1:
         return reader.reference.away(-1, "half")

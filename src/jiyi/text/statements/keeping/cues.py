@@ -45,8 +45,8 @@ class Statement:
     """0 to 1; from 0.7 on worth keeping."""
 
 
-_LONGEST_TEXT: Final = 40_000
-_LONGEST_SENTENCE: Final = 400  # what is longer was pasted, not said
+_MAX_TEXT: Final = 40_000
+_MAX_SENTENCE: Final = 400  # what is longer was pasted, not said
 _MAX_STATEMENTS: Final = 20
 _STANDING: Final = frozenset({"instruction", "preference", "health", "decision", "date"})
 # A sentence may hold several of these side by side: 我叫李雷，对花生过敏.
@@ -69,7 +69,7 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
 
     Of a speaker other than the user only decisions count: an assistant's reply mostly repeats or explains.
     """
-    text = text[:_LONGEST_TEXT]
+    text = text[:_MAX_TEXT]
     found: dict[str, Statement] = {}
     for sentence in sentences(without_steering(without_off_record(without_code_blocks(text)))):
         for statement in _statements(sentence):
@@ -84,7 +84,7 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
 
 
 def _statements(sentence: str) -> Iterator[Statement]:
-    if len(sentence) > _LONGEST_SENTENCE or is_small_talk(sentence) or only_code(sentence):
+    if len(sentence) > _MAX_SENTENCE or is_small_talk(sentence) or only_code(sentence):
         return
     plain = _without_code(_without_quotes(sentence))
     rule = _rule_for(plain)

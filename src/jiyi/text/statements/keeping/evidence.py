@@ -17,7 +17,7 @@ from jiyi.text.statements.keeping.cue_rules import Domain, Kind, Rule
 
 __all__ = ["has_date", "weigh"]
 
-_ENOUGH: Final = 2.0
+_MIN_WEIGHT: Final = 2.0
 
 _PERSON: Final = re.compile(r"我|咱|家里|本人|\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|our|us|mine)\b")
 _LASTING: Final = re.compile(
@@ -116,7 +116,7 @@ _KINDS: Final[dict[Domain, Kind]] = {
     "lifestyle_and_interests": "fact",
 }
 _NOTHING: Final = re.compile("")
-# Dates are only looked for, not reckoned: any moment will do.
+# Dates are only looked for, not computed: any moment will do.
 _SOME_DAY: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -156,7 +156,7 @@ def weigh(sentence: str, folded: str) -> Rule | None:
         - 1.5 * (_ABOUT_THE_CHAT.search(folded) is not None)
         - 1.0 * (_ADDRESSED.search(folded) is not None and _PERSON.search(folded) is None)
     )
-    if weight < _ENOUGH:
+    if weight < _MIN_WEIGHT:
         return None
     if is_health and not (dated and subject is not None and subject[0] == "tasks_and_schedules"):
         return Rule("health", "lifestyle_and_interests", 0.85, 0.6, _NOTHING)

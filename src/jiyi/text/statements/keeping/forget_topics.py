@@ -14,7 +14,7 @@ __all__ = ["Topic", "forgotten_topics", "speaks_of", "without_topic_requests"]
 
 _MAX_LENGTH: Final = 400
 """A longer message is about something else."""
-_MOST: Final = 2 / 3
+_MIN_SHARE: Final = 2 / 3
 """Of several words of a topic so many have to be in a text that speaks of it."""
 
 _ASK_EN: Final = (
@@ -123,7 +123,7 @@ def speaks_of(text: str, topic: Topic) -> bool:
         return False
     there = _content(text)
     found = sum(any(_same(word, other) for other in there) for word in wanted)
-    return found == len(wanted) or (len(wanted) > 2 and found >= _MOST * len(wanted))
+    return found == len(wanted) or (len(wanted) > 2 and found >= _MIN_SHARE * len(wanted))
 
 
 def _topic(sentence: str) -> Topic | None:

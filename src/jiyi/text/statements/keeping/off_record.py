@@ -101,7 +101,7 @@ _KEEPS_WIDE: Final = (*"记存下写录入进忘传記錄寫進傳ｅ",)
 _RETRACTS: Final = ("scratch that", "strike that", "disregard", "ignore what", "ignore my", "forget", "unsay")
 _RETRACTS_WIDE: Final = ("我没说", "我没講", "我没讲", "我沒說", "我沒講", "收回", "不算")
 _LOOKED_AT: Final = 12_000
-_LONGEST_REQUEST: Final = 300
+_MAX_REQUEST: Final = 300
 
 
 # A message is looked at for a request of its own and for what it leaves of others, and again when it is answered.
@@ -143,7 +143,7 @@ def without_off_record(text: str) -> str:
 
 def asks_only_not_to_keep(text: str) -> bool:
     """Whether a text is such a request and nothing else: it means what was said before."""
-    if len(text) > _LONGEST_REQUEST or not _may_ask(text):
+    if len(text) > _MAX_REQUEST or not _may_ask(text):
         return False
     folded = fold(text)
     if _REQUEST.search(folded) is None:

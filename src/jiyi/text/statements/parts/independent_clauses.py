@@ -39,7 +39,7 @@ _REFERS_BACK: Final = re.compile(
     r"^[从在对跟给把被由到]|^[^，]{0,4}[那这]个|其中|之后|随后|第二天|^也"
     r"|\b(?:later|after (?:that|it)|afterwards|before that|the (?:next|same) day|too|as well|it|it's)\b"
 )
-_SHORTEST: Final = {True: 8, False: 4}
+_MIN_CLAUSE: Final = {True: 8, False: 4}
 # Several of a kind, and nothing else of them: "I've got two kids", 我家两个娃.
 _GROUP: Final = re.compile(
     r"^(?:(?:so|and|oh),? )*(?:i|we)(?:'ve| have)?(?: got)? (?:have |got )?(?:a pair of |two|three|four|five|both|\d)"
@@ -55,7 +55,7 @@ _MEMBER: Final = re.compile(
     r"|^(?:大的|小的|老[大二三四小]|姐姐|弟弟|哥哥|妹妹|[一另]个|一[只条辆份位套]|另一[个只条辆份位套]|[男女]孩|公的|母的)"
 )
 _MEMBERS: Final = re.compile(r"\s+(?=and (?:[A-Z][a-z]+|the|one)\b)|(?<=[，；;])|(?<=, )|(?<=; )")
-_FEWEST_MEMBERS: Final = 2
+_MIN_MEMBERS: Final = 2
 # "coffee: oat milk, two sugars"; no clock time, no quotation, and no word that only announces.
 _HEADING: Final = re.compile(
     r"^(?P<head>(?!(?:update|correction|note|fyi|ps|p\.s\.|question|q|a|edit|reminder|re|sorry|today|todo)\b)[^:：，,;；\d\"“「？?]{1,28}"
@@ -71,7 +71,7 @@ _NO_ITEM: Final = re.compile(
     rf"|^(?:\d[\d:.]*\s*(?:am|pm|点)?|[\d:.]+|{WEEKDAY}s?)$",
     re.IGNORECASE,
 )
-_LONGEST_ITEM: Final = {True: 45, False: 14}
+_MAX_ITEM: Final = {True: 45, False: 14}
 
 
 def begins_after_and(sentence: str) -> list[int]:
@@ -101,7 +101,7 @@ def names_another_subject(clause: str, before: Sequence[str]) -> bool:
     """
     bare = clause.strip(" ,，；;、。.")
     folded = fold(bare)
-    if len(folded) < _SHORTEST[folded.isascii()] or any(
+    if len(folded) < _MIN_CLAUSE[folded.isascii()] or any(
         pattern.search(text) for pattern, text in ((COMMENT, folded), (_REFERS_BACK, folded), (_RELATIVE, bare))
     ):
         return False
@@ -144,7 +144,7 @@ def each_with_group(sentence: str) -> list[str]:
             members[-1] += joint + part
         else:
             return []
-    if len(members) < _FEWEST_MEMBERS or any(len(member.strip()) < _SHORTEST[member.isascii()] for member in members):
+    if len(members) < _MIN_MEMBERS or any(len(member.strip()) < _MIN_CLAUSE[member.isascii()] for member in members):
         return []
     return [head + _NEXT.sub("", member).strip(" ,，；;") for member in members]
 
@@ -155,9 +155,8 @@ def each_with_heading(sentence: str) -> list[str]:
     if match is None:
         return []
     items = [item.strip() for item in _ITEMS.split(match["items"])]
-    if len(items) < _FEWEST_MEMBERS or any(
-        len(item) < _FEWEST_MEMBERS or len(item) > _LONGEST_ITEM[item.isascii()] or _NO_ITEM.search(item)
-        for item in items
+    if len(items) < _MIN_MEMBERS or any(
+        len(item) < _MIN_MEMBERS or len(item) > _MAX_ITEM[item.isascii()] or _NO_ITEM.search(item) for item in items
     ):
         return []
     return [match["head"] + item for item in items]

@@ -34,7 +34,7 @@ _STATE: Final = re.compile(
     r"|afraid of|obsessed with|fluent in|training for|learning|studying|living in|working (?:as|at|in|for))\b"
 )
 _AND: Final = re.compile(r"(?<=[\w).'’])\s+(?=and (?:also |still )?[a-z])")
-_FEWEST_WORDS: Final = 4
+_MIN_WORDS: Final = 4
 # What happened, once.
 _STORY_EN: Final = re.compile(
     r"\b(?:yesterday|last (?:night|week|month|year)|today|this morning|just|ago|was|were|did)\b"
@@ -56,8 +56,8 @@ _INTRODUCES_ZH: Final = re.compile(r"有|养|生了|认识|谈了|交了|娶|嫁
 _INTRODUCES_EN: Final = re.compile(r"\b(?:have|has|'ve|got|met|adopted|keeps?)\b")
 _ONE_MORE_ZH: Final = re.compile(r"^还[有养]了?[一两二三]?[只条个]")
 _OTHERS_ZH: Final = re.compile(r"[他她它]")
-_SHORTEST_ZH: Final = 4
-_SHORTEST_BEFORE_ZH: Final = 2
+_MIN_ZH: Final = 4
+_MIN_BEFORE_ZH: Final = 2
 _SPEAKER: Final = re.compile(r"^(?:i|we|i'm|im|i've|ive|we're|we've|i am|we are|我们?家?|咱们?家?|俺家?|本人)$")
 _EXPLICIT: Final = re.compile(
     rf"^(?:i (?:also |still |only )?(?:{_PRESENT})|i'?ve (?:got |two |three |a )|i'm (?:a|an|in|on|at|allergic|learning"
@@ -76,7 +76,7 @@ def predicate_breaks(sentence: str) -> list[int]:
         after = fold(sentence[match.end() + len("and ") :])
         before = re.split(r"[,;:] | and ", sentence[: match.start()])[-1]
         told = _BASE.search(after) or _OF_OTHER.search(after) or _STATE.search(after)
-        if told and len(before.split()) >= _FEWEST_WORDS and not _STORY_EN.search(fold(sentence)):
+        if told and len(before.split()) >= _MIN_WORDS and not _STORY_EN.search(fold(sentence)):
             found.append(match.end())
     return found
 
@@ -125,8 +125,8 @@ def _is_told_zh(bare: str, lead: str, before: str, *, speaker: bool) -> bool:
     if (not _BEGINS_ZH.search(bare) and not place) or starts_with_subject(bare):
         return False
     if (
-        len(bare) < _SHORTEST_ZH
-        or len(before.removeprefix(lead).strip(" ，,；、")) < _SHORTEST_BEFORE_ZH
+        len(bare) < _MIN_ZH
+        or len(before.removeprefix(lead).strip(" ，,；、")) < _MIN_BEFORE_ZH
         or any(pattern.search(bare) for pattern in (_MODIFIES_ZH, _STORY_ZH, _OTHERS_ZH))
         or any(pattern.search(before) for pattern in (_STORY_ZH, _OTHERS_ZH))
         # 写字楼在中环: a noun, though it begins like a verb.

@@ -139,7 +139,7 @@ _SEVERAL: Final = (
         ),
     ),
 )
-_SHORTEST: Final = {True: 3, False: 2}
+_MIN_WORD: Final = {True: 3, False: 2}
 _WITHOUT_NAME: Final = frozenset(
     [
         "it",
@@ -232,7 +232,7 @@ def _thing(what: str, *, han: bool) -> EndedObject | None:
     bare = _LEAD_ZH.sub("", what.strip()).strip() if han else _CUT.sub("", f" {what} ").strip()
     kind = next((told for name, told in _KINDS + _SEVERAL if name.search(bare)), None)
     words = frozenset(
-        word for word in content_words(bare) if len(word) >= _SHORTEST[word.isascii()] and word not in _WITHOUT_NAME
+        word for word in content_words(bare) if len(word) >= _MIN_WORD[word.isascii()] and word not in _WITHOUT_NAME
     )
     if kind is None and not words:
         return None

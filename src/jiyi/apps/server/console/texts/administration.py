@@ -19,7 +19,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "jobs.state.done": ("完成", "done"),
     "jobs.state.dead": ("失败", "dead"),
     "jobs.none": ("没有这样的任务。", "There are no such jobs."),
-    "jobs.full": ("只显示最新的 {most} 个。", "Only the newest {most} are shown."),
+    "jobs.full": ("只显示最新的 {limit} 个。", "Only the newest {limit} are shown."),
     "jobs.dead": ("失败的任务", "Dead letters"),
     "jobs.queue": ("队列", "Queue"),
     "jobs.kind": ("种类", "Kind"),

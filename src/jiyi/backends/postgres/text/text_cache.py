@@ -1,4 +1,4 @@
-"""`KeptTexts`: the texts of small scopes that were read last, and the statements that read them only if they changed.
+"""`TextCache`: the texts of small scopes that were read last, and the statements that read them only if they changed.
 
 An agent asks many questions in one scope. Each of them asks the server whether the scope has changed since its texts
 were read, and the server sends them again only then, in the same round trip.
@@ -17,8 +17,8 @@ from jiyi.backends.postgres.text.tables import STATE, TEXTS
 from jiyi.backends.postgres.wire import INT8, TEXT, TEXT_ARRAY, BoundStatement, Statement, text_parameter
 from jiyi.backends.shared.in_memory_text import InMemoryTextIndex
 
-MAX_KEPT_TEXTS: Final = 20_000
-"""So many texts are kept of all scopes together, about a kilobyte each."""
+MAX_CACHED_TEXTS: Final = 20_000
+"""So many texts are cached of all scopes together, about a kilobyte each."""
 _MAX_LINES: Final = 2_000
 """After more lines of the log, of any scopes, texts are read again: to look through the lines would take longer."""
 TABLE: Final = f"to_regclass('{TEXTS}')::oid::bigint"
@@ -63,22 +63,22 @@ class ScopeReading:
     at: ReadAt
 
 
-class KeptTexts:
+class TextCache:
     """The texts of the scopes that were asked for last."""
 
-    def __init__(self, max_texts: int = MAX_KEPT_TEXTS) -> None:
+    def __init__(self, max_texts: int = MAX_CACHED_TEXTS) -> None:
         self._max_texts = max_texts
         self._guard = threading.Lock()
         self._readings: OrderedDict[tuple[str, ...], ScopeReading] = OrderedDict()
         self._texts = 0
 
     def get(self, scopes: tuple[str, ...]) -> ScopeReading | None:
-        """What is kept of these scopes."""
+        """What is cached of these scopes."""
         with self._guard:
             return self._readings.get(scopes)
 
-    def keep(self, scopes: tuple[str, ...], reading: ScopeReading) -> None:
-        """Keep a reading instead of the last one of these scopes."""
+    def put(self, scopes: tuple[str, ...], reading: ScopeReading) -> None:
+        """Put a reading in the place of the last one of these scopes."""
         with self._guard:
             self._drop(scopes)
             self._readings[scopes] = reading

@@ -12,28 +12,28 @@ if TYPE_CHECKING:
     from jiyi.recall.request import Answer, Request
     from jiyi.recall.settings import RecallSettings
 
-_FEW: Final = 2_000
+_MAX_NAMED_IDS: Final = 2_000
 """Up to so many entries are named to the indexes; above, the best proposals are checked until enough have passed."""
-_COUNTED: Final = 25_000
-_MANY: Final = 12_000
+_MAX_COUNTED: Final = 25_000
+_MAX_LISTED_IDS: Final = 12_000
 """Up to here reading the ids of what may meet a condition takes less time than checking it for each proposal."""
 
 
-def narrowed(request: Request, store: RecordStore) -> Request:
+def push_down_filters(request: Request, store: RecordStore) -> Request:
     """With what the records know of the conditions that no index can check.
 
     That is the ids among which to look, or how many entries may meet them, or the ids of all that do if these are only
     a few.
     """
     filters = request.filters
-    if not filters.left_to_records or request.mode == "tags":
+    if not filters.needs_record_check or request.mode == "tags":
         return request
-    estimate = store.estimate(filters, most=_COUNTED)
+    estimate = store.estimate(filters, limit=_MAX_COUNTED)
     if estimate is not None:
-        among = store.listed_matches(filters, most=_MANY)
-        return replace(request, filters=replace(filters, among=among, estimate=estimate))
-    ids = store.few_matching(filters, most=_FEW)
-    return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
+        superset = store.listed_matches(filters, limit=_MAX_LISTED_IDS)
+        return replace(request, filters=replace(filters, superset_ids=superset, estimate=estimate))
+    ids = store.few_matching(filters, limit=_MAX_NAMED_IDS)
+    return request if ids is None else replace(request, filters=replace(filters, exact_ids=frozenset(ids)))
 
 
 def short_because_of_expiry(request: Request, answer: Answer, store: RecordStore, settings: RecallSettings) -> bool:
@@ -44,6 +44,6 @@ def short_because_of_expiry(request: Request, answer: Answer, store: RecordStore
     filters = request.filters
     if len(answer.hits) >= request.limit or request.mode == "tags" or filters.beyond_expired:
         return False
-    if filters.only_scopes and answer.candidates < settings.fewest_candidates:
+    if filters.only_scopes and answer.candidates < settings.min_candidates:
         return False
     return store.count_expired(filters.scopes, filters.alive_at or clock.utc_now()) > 0

@@ -1,4 +1,4 @@
-"""Blocks of `with`: undoing what was begun when one fails, and one that takes hardly any time."""
+"""Context managers: undoing what was begun when a block fails, and a block that takes hardly any time."""
 
 from __future__ import annotations
 

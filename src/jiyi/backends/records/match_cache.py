@@ -1,4 +1,4 @@
-"""`KeptMatches`: ids that may meet a condition on metadata, kept as long as nothing changes in their scopes.
+"""`MatchCache`: ids that may meet a condition on metadata, cached as long as nothing changes in their scopes.
 
 An agent asks many questions under one condition ("project x"), and reading the ids takes as long as answering one.
 """
@@ -19,8 +19,8 @@ _Key: TypeAlias = tuple[tuple[str, ...], str]
 
 _MAX_CONDITIONS: Final = 16
 _MAX_IDS: Final = 60_000
-"""More ids than these of one condition are not kept."""
-_MAX_KEPT_IDS: Final = 200_000
+"""More ids than these of one condition are not cached."""
+_MAX_CACHED_IDS: Final = 200_000
 _HEAD: Final = "SELECT max(sequence) FROM memory_changes"
 _CHANGED: Final = f"SELECT 1 FROM memory_changes WHERE sequence > :sequence AND {in_scopes(by_id=True)} LIMIT 1"
 
@@ -36,7 +36,7 @@ class _Matches:
     ids: frozenset[str] | None = None
 
 
-class KeptMatches:
+class MatchCache:
     """The last conditions that were asked for, in SQLite: there a larger sequence number is a later change."""
 
     def __init__(self, database: Database) -> None:
@@ -44,8 +44,8 @@ class KeptMatches:
         self._guard = threading.Lock()
         self._matches: OrderedDict[_Key, _Matches] = OrderedDict()
 
-    def estimate(self, filters: Filters, most: int) -> int | None:
-        """How many entries may meet the conditions; `None` if more than `most` or unknown.
+    def estimate(self, filters: Filters, limit: int) -> int | None:
+        """How many entries may meet the conditions; `None` if more than `limit` or unknown.
 
         A condition that is asked for again is worth counting further.
         """
@@ -54,21 +54,21 @@ class KeptMatches:
             known = self._current(key, filters, sequence)
             if known is None:
                 with self._database.read(filters.scopes) as connection:
-                    count = metadata_index.estimate(connection, filters, most=most)
+                    count = metadata_index.estimate(connection, filters, limit=limit)
                 self._matches[key] = _Matches(sequence, count)
                 if len(self._matches) > _MAX_CONDITIONS:
                     self._matches.popitem(last=False)
                 return count
             known.uses += 1
-            if known.count is None and known.uses == 2 and most < _MAX_IDS:
+            if known.count is None and known.uses == 2 and limit < _MAX_IDS:
                 with self._database.read(filters.scopes) as connection:
-                    known.count = metadata_index.estimate(connection, filters, most=_MAX_IDS)
+                    known.count = metadata_index.estimate(connection, filters, limit=_MAX_IDS)
             return known.count
 
-    def ids(self, filters: Filters, most: int) -> frozenset[str] | None:
-        """Ids among which are all that meet the conditions; `None` if there are more than `most`, unless asked again.
+    def ids(self, filters: Filters, limit: int) -> frozenset[str] | None:
+        """Ids among which are all that meet the conditions; `None` if there are more than `limit`, unless asked again.
 
-        To be called after `estimate`, which tells whether what is kept is still true.
+        To be called after `estimate`, which tells whether what is cached is still true.
         """
         key = _key(filters)
         with self._guard:
@@ -77,7 +77,7 @@ class KeptMatches:
                 return known.ids
             count = None if known is None else known.count
             again = known is not None and known.uses > 1
-            if count is None or count > (_MAX_IDS if again else most):
+            if count is None or count > (_MAX_IDS if again else limit):
                 return None
             with self._database.read(filters.scopes) as connection:
                 found = metadata_index.may_match(connection, filters)
@@ -90,7 +90,7 @@ class KeptMatches:
         return int(self._database.query(_HEAD)[0][0] or 0)
 
     def _current(self, key: _Key, filters: Filters, sequence: int) -> _Matches | None:
-        """What is kept of the condition, if its scopes have not changed since."""
+        """What is cached of the condition, if its scopes have not changed since."""
         known = self._matches.get(key)
         if known is None:
             return None
@@ -106,7 +106,7 @@ class KeptMatches:
     def _drop_excess(self, newest: _Key) -> None:
         total = sum(len(each.ids) for each in self._matches.values() if each.ids is not None)
         for key, each in self._matches.items():
-            if total > _MAX_KEPT_IDS and key != newest and each.ids is not None:
+            if total > _MAX_CACHED_IDS and key != newest and each.ids is not None:
                 total -= len(each.ids)
                 each.ids = None
 
