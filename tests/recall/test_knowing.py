@@ -225,6 +225,37 @@ def test_a_question_that_was_asked_before_answers_only_what_was_asked(
     assert question in [hit.content for hit in memory.recall(about_it) if hit.confident]
 
 
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("I parked the car on level 2.", "where did i park the car"),
+        ("We get Friday off in July.", "do we get friday off in july"),
+        ("Ben is vegan and can't stand mushrooms.", "is ben vegan"),
+        ("The wifi password is sunflower9.", "remind me what the wifi password is"),
+        ("我们决定用 PostgreSQL。", "我们决定用什么数据库来着"),
+        ("项目预算是二十万。", "告诉我项目预算"),
+    ],
+)
+def test_a_question_without_a_question_mark_does_not_outrank_its_answer(
+    open_memory: OpenMemory, bundled_embedder: Embedder, told: str, question: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.save_conversation_history("told", [{"role": "user", "content": told}])
+    said = (question, "I am not sure about that.", "Never mind.")
+    memory.save_conversation_history(
+        "asked", [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
+    )
+    assert memory.recall(question)[0].content == told
+
+
+def test_a_statement_is_not_hidden_under_a_question_with_the_same_words(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=HashEmbedder())
+    texts = {"do we get friday off in july", "We get Friday off in July."}
+    for text in texts:
+        memory.add(text)
+    assert {hit.content for hit in memory.recall("Friday off July")} == texts
+
+
 # --- nothing depends on others ---------------------------------------------------------------------------------------
 
 

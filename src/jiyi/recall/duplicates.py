@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE
 from jiyi.text.patterns import HAN
+from jiyi.text.questions import question_share
 from jiyi.text.stopwords import CHINESE, ENGLISH
 from jiyi.text.term_ids import term_id
 
@@ -31,6 +32,8 @@ _TELLING: Final = frozenset((_NEGATING + _OTHER_PEOPLE).split())
 _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
 _MIN_TERMS: Final = 2
+_ASKS: Final = 0.5
+"""From this share on a text is a question, which is never the same as a statement."""
 
 
 @dataclass(slots=True)
@@ -76,7 +79,7 @@ class DuplicateFilter:
             return True
         own, others = self._terms_of(place), self._terms_of(other_place)
         same_words = len(own & others) >= _MIN_TERMS and (own ^ others) <= _says_nothing()
-        return same_words and _in_same_order(entry.content, other.content)
+        return same_words and _in_same_order(entry.content, other.content) and _asks(entry) == _asks(other)
 
     def _terms_of(self, place: int) -> frozenset[int]:
         """Kept: each is compared with all that are better."""
@@ -123,6 +126,10 @@ def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:
     if one.source.kind in _MADE_OF_OTHERS or other.source.kind in _MADE_OF_OTHERS:
         return False
     return one.scope == other.scope and not set(one.source.references).isdisjoint(other.source.references)
+
+
+def _asks(entry: MemoryEntry) -> bool:
+    return question_share(entry.content) >= _ASKS
 
 
 def _day(entry: MemoryEntry) -> date | None:
