@@ -1,6 +1,7 @@
 """Recall knows what it knows: nothing for no words, one thing once, answers before questions."""
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,62 @@ def test_a_fact_and_the_message_it_was_made_of_are_one_hit(open_memory: OpenMemo
     told = [hit for hit in hits if "Oslo" in hit.content]
     assert len(told) == 1
     assert [other.memory_type for other in told[0].other_sources] in (["message"], ["fact"])
+
+
+def test_a_note_and_the_same_sentence_stored_are_one_hit(tmp_path: Path) -> None:
+    with AgentMemory.open(
+        tmp_path / "data", workspace=str(tmp_path / "notes"), embedder=HashEmbedder(), background_jobs=False
+    ) as memory:
+        memory.notes.init_workspace()
+        memory.notes.memory_append("The red kayak is stored at the boathouse")
+        memory.add("The red kayak is stored at the boathouse")
+        said = "Please remember: the red kayak is stored at the boathouse."
+        memory.save_conversation_history("talk", [{"role": "user", "content": said}])
+        [hit] = [hit for hit in memory.recall("where is the red kayak") if "kayak" in hit.content]
+        assert len(hit.other_sources) == 2
+
+
+def test_the_same_sentence_on_two_days_is_two_things(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    for day in (1, 2):
+        memory.add("We had lunch at the harbour", occurred_at=datetime(2026, 5, day, 12, tzinfo=UTC))
+    assert len(memory.recall("lunch at the harbour")) == 2
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_a_reply_that_repeats_a_fact_does_not_stand_for_it(
+    open_memory: OpenMemory, bundled_embedder: Embedder, mode: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    said, reply = "My daughter Lena is allergic to kiwi.", "Noted, Lena is allergic to kiwi."
+    memory.longterm.extract_and_store_memories_for_round("main", "talk", said, reply)
+    [hit] = [hit for hit in memory.recall("what is Lena allergic to", mode=mode) if "Lena" in hit.content]
+    assert hit.content == said
+    assert {other.content for other in hit.other_sources} == {said, reply}
+
+
+def test_a_reply_that_says_more_than_the_fact_stays_a_hit(open_memory: OpenMemory, bundled_embedder: Embedder) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    said, reply = (
+        "My daughter Lena is allergic to kiwi.",
+        "Lena is allergic to kiwi, so the bakery in Mill Lane is best.",
+    )
+    memory.longterm.extract_and_store_memories_for_round("main", "talk", said, reply)
+    assert reply in [hit.content for hit in memory.recall("which bakery is best for Lena who is allergic to kiwi")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "hits"),
+    [
+        ("Wi-Fi 密码在冰箱上。", "WIFI密码在冰箱上", 1),
+        ("The e-mail is in the blue folder", "the email is in the blue folder.", 1),
+        ("The box in the cellar is number 1-2", "The box in the cellar is number 12", 2),
+    ],
+)
+def test_spelling_with_or_without_a_hyphen_is_one_thing(memory: AgentMemory, one: str, other: str, hits: int) -> None:
+    memory.add(one)
+    memory.add(other)
+    assert len(memory.recall(one)) == hits
 
 
 # --- answers before questions ----------------------------------------------------------------------------------------

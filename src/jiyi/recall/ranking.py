@@ -12,7 +12,7 @@ from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.recall.duplicates import DuplicateFilter
+from jiyi.recall.duplicates import DuplicateFilter, Same
 from jiyi.recall.search import vector_limit
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
 from jiyi.text import highlight
@@ -174,15 +174,28 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
             if not answers.admit(each):
                 continue
             if folding is not None:
-                better = folding.better(each.entry, each.place)
-                if better is not None:
-                    folded.setdefault(better, []).append(each.entry)
+                same = folding.add(each.entry, each.place)
+                if same is not None and not _fold(same, each, weighed, folded):
                     continue
             answers.add(each, weighed)
         if len(weighed) >= most:
             break
     kept = answers.with_texts(weighed)[:most]
     return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
+
+
+def _fold(same: Same, each: _ScoredEntry, weighed: list[_ScoredEntry], folded: dict[str, list[MemoryEntry]]) -> bool:
+    """Put what says the same below the one that is kept; whether the entry itself stays a hit."""
+    kept = folded.setdefault(same.kept, [])
+    for entry_id in same.folded:
+        if entry_id == each.entry.id:
+            kept.append(each.entry)
+            continue
+        gone = next((hit for hit in weighed if hit.entry.id == entry_id), None)
+        if gone is not None:
+            weighed.remove(gone)
+            kept += (gone.entry, *folded.pop(entry_id, ()))
+    return each.entry.id not in same.folded
 
 
 class _Answers:
