@@ -31,7 +31,7 @@ from jiyi.recall.request import Answer, Request, check_mode
 from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
-from jiyi.recall.tags import TagMirror, recall_by_tags
+from jiyi.recall.tags import TagMirror, answer_by_tags
 from jiyi.text.questions import asks_about_questions, is_question
 
 if TYPE_CHECKING:
@@ -158,8 +158,7 @@ class RecallEngine:
     def _answer(self, request: Request) -> Answer:
         now = request.now or clock.utc_now()
         if request.mode == "tags":
-            by_tags = recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit)
-            answer = Answer(by_tags.hits, by_tags.candidates)
+            answer = answer_by_tags(self.store, self.tags, request, self.zone)
         else:
             answer = self._recall(request, now)
         if request.context:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
+from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.ports import RecordStore, TagPosition
+from jiyi.recall.request import Answer, Request
 from jiyi.text import fold, tag_form
 from jiyi.text.substrings import SubstringSet
 
@@ -126,3 +129,23 @@ def recall_by_tags(
         parts = {"tags": hits / most}
         found.append(entry.as_hit(parts["tags"], Explanation(parts, matched_terms=matched, coverage=coverage)))
     return TagHits(found, answer.candidates)
+
+
+def answer_by_tags(
+    store: RecordStore,
+    mirror: TagMirror,
+    request: Request,
+    zone: tzinfo,
+    coverage: tuple[IndexCoverage, ...] = (),
+) -> Answer:
+    """The answer to a request, with the days of whoever asks."""
+    found = recall_by_tags(
+        store,
+        mirror,
+        request.query,
+        request.filters,
+        request.limit,
+        day_shift=clock.minutes_ahead(request.zone or zone, request.now or clock.utc_now()),
+        coverage=coverage,
+    )
+    return Answer(found.hits, found.candidates)
