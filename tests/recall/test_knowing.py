@@ -38,6 +38,7 @@ def cats(tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder) -
     folder = tmp_path_factory.mktemp("cats")
     with AgentMemory.open(folder, embedder=bundled_embedder, background_indexing=False, time_zone="UTC") as memory:
         memory.store_many({"key": f"cat{n}", "content": text} for n, text in enumerate(CATS))
+        memory.update("cat3", tags=["cat food"])
         yield memory
 
 
@@ -89,14 +90,24 @@ def test_a_min_relevance_that_makes_no_sense_is_refused(cats: AgentMemory, value
 
 
 def test_every_hit_of_every_mode_says_why(cats: AgentMemory) -> None:
-    for mode in ("hybrid", "keyword", "semantic"):
+    for mode in ("hybrid", "keyword", "semantic", "tags"):
         hits = cats.recall("cat food", mode=mode)
         hit = next(hit for hit in hits if hit.key == "cat3")
         assert hit == hits[0] or mode == "semantic"
-        assert set(hit.matched) == {"cat", "food"}
+        assert set(hit.matched) == ({"cat food"} if mode == "tags" else {"cat", "food"})
         assert hit.score_parts["information"] > 0.9
-        assert (hit.similarity is None) is (mode == "keyword")
+        assert (hit.similarity is None) is (mode in {"keyword", "tags"})
         assert hit.to_dict()["confident"] is True or mode == "semantic"
+
+
+def test_a_tag_that_covers_little_of_the_question_is_no_sure_answer(memory: AgentMemory) -> None:
+    memory.store("cello", "Anna plays the cello", tags=["Anna"])
+    [sure] = memory.recall("Anna", mode="tags")
+    [unsure] = memory.recall("I saw Anna at the quantum physics lecture", mode="tags")
+    assert sure.confident
+    assert unsure.confident is False
+    assert MIN_RELEVANCE <= unsure.relevance_score < sure.relevance_score
+    assert memory.recall("I saw Anna at the quantum physics lecture", mode="tags", min_relevance=0.9) == []
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
