@@ -42,6 +42,17 @@ def cats(tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder) -
         yield memory
 
 
+@pytest.fixture(scope="module")
+def memory_of_offices(tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder) -> Iterator[AgentMemory]:
+    folder = tmp_path_factory.mktemp("offices")
+    with AgentMemory.open(folder, embedder=bundled_embedder, background_indexing=False, time_zone="UTC") as memory:
+        memory.store("office", "Anna's office is on floor 3")
+        memory.store("cello", "Anna plays the cello")
+        memory.store("passport", "我的护照放在书桌第二个抽屉里。")
+        memory.store("hamlet", "To be or not to be")
+        yield memory
+
+
 # --- saying nothing -------------------------------------------------------------------------------------------------
 
 
@@ -108,6 +119,28 @@ def test_a_tag_that_covers_little_of_the_question_is_no_sure_answer(memory: Agen
     assert unsure.confident is False
     assert MIN_RELEVANCE <= unsure.relevance_score < sure.relevance_score
     assert memory.recall("I saw Anna at the quantum physics lecture", mode="tags", min_relevance=0.9) == []
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_one_stop_word_is_no_question(memory_of_offices: AgentMemory, mode: str) -> None:
+    for word in ("is", "的", "the", "我"):
+        assert memory_of_offices.recall(word, mode=mode, min_relevance=MIN_RELEVANCE) == []
+        assert memory_of_offices.recall(word, mode=mode) or mode == "semantic"
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_text_of_stop_words_is_found_by_them(memory_of_offices: AgentMemory, mode: str) -> None:
+    hit = memory_of_offices.recall("to be or not to be", mode=mode)[0]
+    assert hit.key == "hamlet"
+    assert hit.confident
+
+
+def test_a_question_in_capitals_finds_its_answer_with_the_same_relevance(memory_of_offices: AgentMemory) -> None:
+    lower, capitals = (
+        memory_of_offices.recall(text)[0] for text in ("where is anna's office", "WHERE IS ANNA'S OFFICE")
+    )
+    assert lower.key == capitals.key == "office"
+    assert capitals.relevance_score == pytest.approx(lower.relevance_score)
 
 
 # --- words ----------------------------------------------------------------------------------------------------------

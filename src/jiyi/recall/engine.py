@@ -25,7 +25,7 @@ from jiyi.recall.corrections import current_first, mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
 from jiyi.recall.narrowing import narrowed, short_because_of_expiry
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
-from jiyi.recall.question import text_to_embed
+from jiyi.recall.question import text_to_embed, without_shouting
 from jiyi.recall.ranking import rank
 from jiyi.recall.request import Answer, Request, check_mode
 from jiyi.recall.reranking import rerank
@@ -440,7 +440,8 @@ class RecallEngine:
         request = found.search.request
         if found.statistics is None or request.by_similarity or not is_question(request.query):
             return request.query
-        return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
+        wording = text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
+        return without_shouting(wording)
 
     def _ask_text(self, found: _TextAnswer) -> _TextAnswer:
         """With the proposals of the text source."""
