@@ -110,6 +110,7 @@ def test_only_as_many_candidates_are_weighed_as_asked_for(room: AgentMemory) -> 
         )
     few = room.longterm.retrieve_relevant_memories("alice", "tea", top_k_semantic=5, top_k_final=3)
     assert len(few) == 3
+    assert len(room.longterm.retrieve_relevant_memories("alice", "tea", top_k_semantic=2)) == 2
     assert len(room.longterm.retrieve_relevant_memories("alice", "tea", top_k_final=15)) == 15
 
 

@@ -1,6 +1,7 @@
 """Recall knows what it knows: nothing for no words, one thing once, answers before questions."""
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from jiyi.testing.fakes import HashEmbedder
 from jiyi.text.interrogatives import without_interrogatives
 from jiyi.text.questions import asks_about_questions
 from jiyi.text.rarity import is_known, specificity
-from tests.support import keys
+from tests.support import keys, present
 
 OpenMemory = Callable[..., AgentMemory]
 CATS = (
@@ -37,6 +38,18 @@ def cats(tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder) -
     folder = tmp_path_factory.mktemp("cats")
     with AgentMemory.open(folder, embedder=bundled_embedder, background_indexing=False, time_zone="UTC") as memory:
         memory.store_many({"key": f"cat{n}", "content": text} for n, text in enumerate(CATS))
+        memory.update("cat3", tags=["cat food"])
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def memory_of_offices(tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder) -> Iterator[AgentMemory]:
+    folder = tmp_path_factory.mktemp("offices")
+    with AgentMemory.open(folder, embedder=bundled_embedder, background_indexing=False, time_zone="UTC") as memory:
+        memory.store("office", "Anna's office is on floor 3")
+        memory.store("cello", "Anna plays the cello")
+        memory.store("passport", "我的护照放在书桌第二个抽屉里。")
+        memory.store("hamlet", "To be or not to be")
         yield memory
 
 
@@ -88,14 +101,46 @@ def test_a_min_relevance_that_makes_no_sense_is_refused(cats: AgentMemory, value
 
 
 def test_every_hit_of_every_mode_says_why(cats: AgentMemory) -> None:
-    for mode in ("hybrid", "keyword", "semantic"):
+    for mode in ("hybrid", "keyword", "semantic", "tags"):
         hits = cats.recall("cat food", mode=mode)
         hit = next(hit for hit in hits if hit.key == "cat3")
         assert hit == hits[0] or mode == "semantic"
-        assert set(hit.matched) == {"cat", "food"}
+        assert set(hit.matched) == ({"cat food"} if mode == "tags" else {"cat", "food"})
         assert hit.score_parts["information"] > 0.9
-        assert (hit.similarity is None) is (mode == "keyword")
+        assert (hit.similarity is None) is (mode in {"keyword", "tags"})
         assert hit.to_dict()["confident"] is True or mode == "semantic"
+
+
+def test_a_tag_that_covers_little_of_the_question_is_no_sure_answer(memory: AgentMemory) -> None:
+    memory.store("cello", "Anna plays the cello", tags=["Anna"])
+    [sure] = memory.recall("Anna", mode="tags")
+    [unsure] = memory.recall("I saw Anna at the quantum physics lecture", mode="tags")
+    assert sure.confident
+    assert unsure.confident is False
+    assert MIN_RELEVANCE <= present(unsure.relevance_score) < present(sure.relevance_score)
+    assert memory.recall("I saw Anna at the quantum physics lecture", mode="tags", min_relevance=0.9) == []
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_one_stop_word_is_no_question(memory_of_offices: AgentMemory, mode: str) -> None:
+    for word in ("is", "的", "the", "我"):
+        assert memory_of_offices.recall(word, mode=mode, min_relevance=MIN_RELEVANCE) == []
+        assert memory_of_offices.recall(word, mode=mode) or mode == "semantic"
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_text_of_stop_words_is_found_by_them(memory_of_offices: AgentMemory, mode: str) -> None:
+    hit = memory_of_offices.recall("to be or not to be", mode=mode)[0]
+    assert hit.key == "hamlet"
+    assert hit.confident
+
+
+def test_a_question_in_capitals_finds_its_answer_with_the_same_relevance(memory_of_offices: AgentMemory) -> None:
+    lower, capitals = (
+        memory_of_offices.recall(text)[0] for text in ("where is anna's office", "WHERE IS ANNA'S OFFICE")
+    )
+    assert lower.key == capitals.key == "office"
+    assert capitals.relevance_score == pytest.approx(lower.relevance_score)
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
@@ -163,6 +208,62 @@ def test_a_fact_and_the_message_it_was_made_of_are_one_hit(open_memory: OpenMemo
     assert [other.memory_type for other in told[0].other_sources] in (["message"], ["fact"])
 
 
+def test_a_note_and_the_same_sentence_stored_are_one_hit(tmp_path: Path) -> None:
+    with AgentMemory.open(
+        tmp_path / "data", workspace=str(tmp_path / "notes"), embedder=HashEmbedder(), background_jobs=False
+    ) as memory:
+        memory.notes.init_workspace()
+        memory.notes.memory_append("The red kayak is stored at the boathouse")
+        memory.add("The red kayak is stored at the boathouse")
+        said = "Please remember: the red kayak is stored at the boathouse."
+        memory.save_conversation_history("talk", [{"role": "user", "content": said}])
+        [hit] = [hit for hit in memory.recall("where is the red kayak") if "kayak" in hit.content]
+        assert len(hit.other_sources) == 2
+
+
+def test_the_same_sentence_on_two_days_is_two_things(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    for day in (1, 2):
+        memory.add("We had lunch at the harbour", occurred_at=datetime(2026, 5, day, 12, tzinfo=UTC))
+    assert len(memory.recall("lunch at the harbour")) == 2
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_a_reply_that_repeats_a_fact_does_not_stand_for_it(
+    open_memory: OpenMemory, bundled_embedder: Embedder, mode: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    said, reply = "My daughter Lena is allergic to kiwi.", "Noted, Lena is allergic to kiwi."
+    memory.longterm.extract_and_store_memories_for_round("main", "talk", said, reply)
+    [hit] = [hit for hit in memory.recall("what is Lena allergic to", mode=mode) if "Lena" in hit.content]
+    assert hit.content == said
+    assert {other.content for other in hit.other_sources} == {said, reply}
+
+
+def test_a_reply_that_says_more_than_the_fact_stays_a_hit(open_memory: OpenMemory, bundled_embedder: Embedder) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    said, reply = (
+        "My daughter Lena is allergic to kiwi.",
+        "Lena is allergic to kiwi, so the bakery in Mill Lane is best.",
+    )
+    memory.longterm.extract_and_store_memories_for_round("main", "talk", said, reply)
+    assert reply in [hit.content for hit in memory.recall("which bakery is best for Lena who is allergic to kiwi")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "hits"),
+    [
+        ("Wi-Fi 密码在冰箱上。", "WIFI密码在冰箱上", 1),
+        ("The e-mail is in the blue folder", "the email is in the blue folder.", 1),
+        ("The box in the cellar is number 1-2", "The box in the cellar is number 12", 2),
+    ],
+)
+def test_spelling_with_or_without_a_hyphen_is_one_thing(memory: AgentMemory, one: str, other: str, hits: int) -> None:
+    memory.add(one)
+    memory.add(other)
+    assert len(memory.recall(one)) == hits
+
+
 # --- answers before questions ----------------------------------------------------------------------------------------
 
 
@@ -223,6 +324,37 @@ def test_a_question_that_was_asked_before_answers_only_what_was_asked(
     )
     assert not any(hit.confident for hit in memory.recall(question))
     assert question in [hit.content for hit in memory.recall(about_it) if hit.confident]
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("I parked the car on level 2.", "where did i park the car"),
+        ("We get Friday off in July.", "do we get friday off in july"),
+        ("Ben is vegan and can't stand mushrooms.", "is ben vegan"),
+        ("The wifi password is sunflower9.", "remind me what the wifi password is"),
+        ("我们决定用 PostgreSQL。", "我们决定用什么数据库来着"),
+        ("项目预算是二十万。", "告诉我项目预算"),
+    ],
+)
+def test_a_question_without_a_question_mark_does_not_outrank_its_answer(
+    open_memory: OpenMemory, bundled_embedder: Embedder, told: str, question: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.save_conversation_history("told", [{"role": "user", "content": told}])
+    said = (question, "I am not sure about that.", "Never mind.")
+    memory.save_conversation_history(
+        "asked", [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
+    )
+    assert memory.recall(question)[0].content == told
+
+
+def test_a_statement_is_not_hidden_under_a_question_with_the_same_words(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=HashEmbedder())
+    texts = {"do we get friday off in july", "We get Friday off in July."}
+    for text in texts:
+        memory.add(text)
+    assert {hit.content for hit in memory.recall("Friday off July")} == texts
 
 
 # --- nothing depends on others ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from jiyi.errors import InvalidInputError
+from jiyi.model import clock
 from jiyi.sync import AgentMemory
 from tests.support import QUICK
 
@@ -45,6 +46,17 @@ def test_the_zone_of_now_is_that_of_the_question(memory: AgentMemory, zone: tzin
 @pytest.mark.parametrize("zone", ["America/New_York", NEW_YORK], ids=["name", "tzinfo"])
 def test_a_question_can_name_its_zone(memory: AgentMemory, zone: str | tzinfo) -> None:
     assert of_sunday(memory, now=MONDAY.astimezone(UTC), time_zone=zone) == "canoe"
+
+
+def test_recall_by_tags_has_the_days_of_whoever_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    midnight = datetime(2026, 5, 2, tzinfo=UTC)
+    with AgentMemory.open(tmp_path, **{**QUICK, "time_zone": "Asia/Shanghai"}) as memory:
+        for minutes, text, strength in ((-30, "early and strong", 9), (30, "late and weak", 1)):
+            monkeypatch.setattr(clock, "utc_now", lambda at=midnight + timedelta(minutes=minutes): at)
+            memory.runtime.remember("fact", text, "", ["tea"], strength=strength)
+        assert [hit.content for hit in memory.recall("tea", mode="tags")] == ["early and strong", "late and weak"]
+        by_utc = memory.recall("tea", mode="tags", time_zone="UTC", now=midnight)
+        assert [hit.content for hit in by_utc] == ["late and weak", "early and strong"]
 
 
 def test_the_prompt_of_an_agent_has_the_days_of_its_user(memory: AgentMemory) -> None:

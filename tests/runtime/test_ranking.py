@@ -288,7 +288,8 @@ def test_the_day_that_counts_is_the_day_of_the_user(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, zone: str, order: list[str]
 ) -> None:
     midnight = datetime(2026, 5, 2, tzinfo=UTC)
-    runtime = open_memory(enable_simple_memory=True, time_zone=zone).runtime
+    opened = open_memory(enable_simple_memory=True, time_zone=zone)
+    runtime = opened.runtime
     for moment, text, strength in (
         (midnight - timedelta(minutes=30), "early and strong", 9),
         (midnight + timedelta(minutes=30), "late and weak", 1),
@@ -296,6 +297,8 @@ def test_the_day_that_counts_is_the_day_of_the_user(
         monkeypatch.setattr(clock, "utc_now", lambda moment=moment: moment)
         runtime.remember("fact", text, "", ["tea"], strength=strength)
     assert [memory.judgment for memory in runtime.recall("tea")] == order
+    assert [hit.content for hit in opened.recall("tea")] == order
+    assert [hit.content for hit in opened.recall("tea", mode="tags")] == order
 
 
 @pytest.mark.embedded

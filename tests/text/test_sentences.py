@@ -203,6 +203,63 @@ def test_a_question_that_tells_something_and_a_statement_do_not_count(text: str)
     assert question_share(text) == 0.0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where did i park the car",
+        "IS BEN VEGAN",
+        "do we get friday off in july",
+        "which train do I take",
+        "how many eggs do we need",
+        "did my brother call",
+        "ok so what is my blood type again",
+        "remind me what the wifi password is",
+        "can you tell me where my passport is",
+        "我的护照放哪儿了",
+        "我们决定用什么数据库来着",
+        "停车费每个月多少钱",
+        "家里有几口人",
+        "我不能吃什么",
+        "告诉我项目预算",
+    ],
+)
+def test_a_bare_question_needs_no_question_mark(text: str) -> None:
+    assert question_share(text) == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can opener is in the drawer",
+        "What I like is tea",
+        "What matters to me is honesty",
+        "When I was young we lived in Oslo",
+        "Which is why I left",
+        "Do the dishes on Monday",
+        "Did my taxes today",
+        "Will is my brother",
+        "Is raining here",
+        "Where is the key: under the mat",
+        "Remind me to call mum",
+        "did I tell you that we moved to Oslo",
+        "is it ok, I'm allergic to nuts",
+        "什么都吃",
+        "谁也没来",
+        "我没吃什么",
+        "这几天很忙",
+        "想吃什么吃什么",
+        "医生教我怎么打针",
+        "这就是为什么我不吃辣",
+        "密码是多少：8899",
+        "小明对花生过敏，你知道吗",
+        "我下周去北京，带什么",
+        "告诉我妈我晚点到",
+    ],
+)
+def test_a_statement_that_looks_like_a_question_stays_a_statement(text: str) -> None:
+    assert question_share(text) == 0.0
+
+
 def test_the_share_is_by_characters() -> None:
     assert question_share("今天好。你好？") == pytest.approx(3 / 7)
 

@@ -41,6 +41,12 @@ def in_zone(value: datetime, zone: tzinfo) -> datetime:
         return value.astimezone(UTC)
 
 
+def minutes_ahead(zone: tzinfo, at: datetime) -> int:
+    """By how many minutes the day of a zone is ahead of that of UTC at a moment."""
+    offset = in_zone(at, zone).utcoffset()
+    return 0 if offset is None else int(offset.total_seconds() // 60)
+
+
 def check_zone(value: object, name: str = "time_zone") -> tzinfo | None:
     """A time zone that a caller gave by name (`Asia/Shanghai`) or as `tzinfo`; `None` where none was given."""
     if value is None or isinstance(value, tzinfo):

@@ -7,12 +7,13 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE
+from jiyi.text.normalize import fold
 from jiyi.text.patterns import HAN
+from jiyi.text.questions import question_share
 from jiyi.text.stopwords import CHINESE, ENGLISH
 from jiyi.text.term_ids import term_id
 
@@ -28,9 +29,22 @@ _NEGATING: Final = """
 _OTHER_PEOPLE: Final = "he him his she her hers they them their theirs 他 她 他们 她们"
 _TELLING: Final = frozenset((_NEGATING + _OTHER_PEOPLE).split())
 """Stop words by which two texts say different things."""
+_KEEPING: Final = "rememb note 请 记住 记得 记下 下来 记下来 一下 备忘"
+"""Terms of what is said around a fact to have it kept, or to confirm that: no part of it."""
 _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
 _MIN_TERMS: Final = 2
+_ASKS: Final = 0.5
+"""From this share on a text is a question, which is never the same as a statement."""
+
+
+class Same(NamedTuple):
+    """Hits that say the same."""
+
+    kept: str
+    """The id of the one that stays."""
+    folded: tuple[str, ...]
+    """Ids of the others."""
 
 
 @dataclass(slots=True)
@@ -47,17 +61,54 @@ class DuplicateFilter:
     _messages: int = 0
     """How many of those that are kept have no key, and how many are messages."""
 
-    def better(self, entry: MemoryEntry, place: int) -> str | None:
-        """The id of the better hit that says the same; `None` when there is none, and the entry is kept."""
-        for other, other_place in self._kept if self._may_be_same(entry) else ():
-            same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
-            # The filter never hides a word of the question.
-            if same and set(self.matched(place)) <= set(self.matched(other_place)):
-                return other.id
+    def add(self, entry: MemoryEntry, place: int) -> Same | None:
+        """Which hits say the same, of this one and better ones; `None` where no better one does. What stays is kept."""
+        if self._may_be_same(entry):
+            echoed = self._without_echo(entry, place)
+            if echoed is not None:
+                return echoed
+            for other, other_place in self._kept:
+                same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
+                if same and self._has_words_of(other_place, place):
+                    return Same(other.id, (entry.id,))
+        self._keep(entry, place)
+        return None
+
+    def _keep(self, entry: MemoryEntry, place: int) -> None:
         self._kept.append((entry, place))
         self._without_key += entry.key is None
         self._messages += entry.memory_type == MESSAGE_TYPE
-        return None
+
+    def _has_words_of(self, place: int, other_place: int) -> bool:
+        """Whether a hit has all words of the question that another one has: no such word is ever hidden."""
+        return set(self.matched(other_place)) <= set(self.matched(place))
+
+    def _without_echo(self, entry: MemoryEntry, place: int) -> Same | None:
+        """For a fact: a reply that only repeats it ("Noted, Lena is …") gives way to who said it, or to the fact."""
+        if entry.memory_type == MESSAGE_TYPE or not entry.source.references:
+            return None
+        role = "user" if entry.source.said_by_user else "assistant"
+        made_of = [each for each in self._kept if _is_made_of(entry, each[0])]
+        said = next((each for each in made_of if each[0].role == role), (entry, place))
+        told = self._terms_of(place) | self._terms_of(said[1]) | _says_nothing()
+        echoes = [
+            (other, other_place)
+            for other, other_place in made_of
+            if other.role != role and self._terms_of(other_place) <= told and self._has_words_of(said[1], other_place)
+        ]
+        if not echoes:
+            return None
+        self._kept = [each for each in self._kept if each not in echoes]
+        self._without_key -= sum(echo.key is None for echo, _ in echoes)
+        self._messages -= len(echoes)
+        folded = tuple(echo.id for echo, _ in echoes)
+        if said[0] is entry:
+            self._keep(entry, place)
+            return Same(entry.id, folded)
+        if self._has_words_of(said[1], place):
+            return Same(said[0].id, (*folded, entry.id))
+        self._keep(entry, place)
+        return Same(said[0].id, folded)
 
     def _may_be_same(self, entry: MemoryEntry) -> bool:
         """Whether it has to be compared at all: not if all have keys, and either all are messages or none is."""
@@ -70,13 +121,13 @@ class DuplicateFilter:
 
         Keys and days tell things apart: the same text under two keys is two things, and on two days two events.
         """
-        if (entry.key is not None and other.key is not None) or _day(entry) != _day(other):
+        if (entry.key is not None and other.key is not None) or _of_two_days(entry, other):
             return False
-        if entry.content.casefold() == other.content.casefold():
-            return True
+        if _spelling(entry.content) == _spelling(other.content):
+            return _asks(entry) == _asks(other)
         own, others = self._terms_of(place), self._terms_of(other_place)
         same_words = len(own & others) >= _MIN_TERMS and (own ^ others) <= _says_nothing()
-        return same_words and _in_same_order(entry.content, other.content)
+        return same_words and _in_same_order(entry.content, other.content) and _asks(entry) == _asks(other)
 
     def _terms_of(self, place: int) -> frozenset[int]:
         """Kept: each is compared with all that are better."""
@@ -88,7 +139,7 @@ class DuplicateFilter:
 
 @cache
 def _says_nothing() -> frozenset[int]:
-    return frozenset(map(term_id, (ENGLISH | CHINESE) - _TELLING))
+    return frozenset(map(term_id, ((ENGLISH | CHINESE) - _TELLING) | set(_KEEPING.split())))
 
 
 def _in_same_order(one: str, other: str) -> bool:
@@ -125,5 +176,22 @@ def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:
     return one.scope == other.scope and not set(one.source.references).isdisjoint(other.source.references)
 
 
-def _day(entry: MemoryEntry) -> date | None:
-    return None if entry.occurred_at is None else entry.occurred_at.date()
+def _asks(entry: MemoryEntry) -> bool:
+    return question_share(entry.content) >= _ASKS
+
+
+def _of_two_days(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Whether both say when it was, and it was on two days. A note has a day, a fact of the same words has none."""
+    if one.occurred_at is None or other.occurred_at is None:
+        return False
+    return one.occurred_at.date() != other.occurred_at.date()
+
+
+def _spelling(text: str) -> str:
+    """A text without what may be spelled in two ways: "Wi-Fi 密码。" and "WIFI密码". Beside a figure signs count."""
+    return _signs().sub("", fold(text)).rstrip(".。!！")
+
+
+@cache
+def _signs() -> re.Pattern[str]:
+    return re.compile(r"(?<!\d)[\s.,;:!'\"。，、；：！“”‘’-]+(?!\d)")

@@ -24,13 +24,13 @@ from jiyi.recall.corrections import current_first, mark_corrected
 from jiyi.recall.filter_pushdown import push_down_filters, short_because_of_expiry
 from jiyi.recall.freshness import Freshness, not_answered
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
-from jiyi.recall.question import text_to_embed
+from jiyi.recall.question import text_to_embed, without_shouting
 from jiyi.recall.ranking import rank
 from jiyi.recall.request import Answer, Request, check_mode
 from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
-from jiyi.recall.tags import TagMirror, recall_by_tags
+from jiyi.recall.tags import TagMirror, answer_by_tags
 from jiyi.resource_limits import resource_limit
 from jiyi.text.questions import asks_about_questions, is_question
 
@@ -150,8 +150,7 @@ class RecallEngine:
     def _answer(self, request: Request) -> Answer:
         now = request.now or clock.utc_now()
         if request.mode == "tags":
-            by_tags = recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit)
-            answer = Answer(by_tags.hits, by_tags.candidates)
+            answer = answer_by_tags(self.store, self.tags, request, self.zone)
         else:
             answer = self._recall(request, now)
         if request.context:
@@ -433,7 +432,8 @@ class RecallEngine:
         request = found.search.request
         if found.statistics is None or request.by_similarity or not is_question(request.query):
             return request.query
-        return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
+        wording = text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
+        return without_shouting(wording)
 
     def _ask_text(self, found: _TextAnswer) -> _TextAnswer:
         """With the proposals of the text source."""

@@ -12,6 +12,7 @@ from jiyi.text.attribute_forms import may_ask_for
 from jiyi.text.date_prefilter import cannot_contain_date
 from jiyi.text.interrogatives import without_interrogatives
 from jiyi.text.normalize import fold
+from jiyi.text.patterns import has_han
 
 if TYPE_CHECKING:
     from jiyi.ports import TermStatistics
@@ -103,6 +104,15 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
 def _all_ahead(dates: list[DateSpan], today: date) -> bool:
     """Whether only days to come are named: what is planned for them was said before, in words."""
     return all(span.start is not None and span.start > today for span in dates)
+
+
+def without_shouting(question: str) -> str:
+    """A question that is written in capitals throughout, in small letters.
+
+    Embedders have other pieces for "DENTIST" than for "dentist", and their vectors differ. One word may be a name.
+    """
+    shouted = question.isupper() and " " in question.strip() and not has_han(question)
+    return question.lower() if shouted else question
 
 
 def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer, common_share: float) -> str:

@@ -12,12 +12,13 @@ from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.recall.duplicates import DuplicateFilter
+from jiyi.recall.duplicates import DuplicateFilter, Same
 from jiyi.recall.search import vector_limit
-from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
+from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
 from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
 from jiyi.text.rarity import share_unknown
+from jiyi.text.stopwords import CHINESE, ENGLISH
 
 if TYPE_CHECKING:
     from jiyi.ports import RecordStore
@@ -34,6 +35,10 @@ _EQUAL_TEXTS: Final = 3
 
 _NOT_TOLD: Final = 0.2
 """Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
+
+
+_TELLING_TOGETHER: Final = 4
+"""So many different stop words tell a text from others."""
 
 
 class _ScoredEntry(NamedTuple):
@@ -68,6 +73,7 @@ def rank(
     if _is_gibberish(search, found):
         return []
     scores = score(found.candidates, search.settings.weights, keyword=request.mode != "semantic")
+    scores = _without_stop_words(search.question, scores)
     weighed = _in_order(search, found, scores, store)
     if request.weights is not None:
         weighed = sorted((_final(each, request.weights, now) for each in weighed), key=_order)
@@ -126,6 +132,22 @@ def _is_gibberish(search: Search, found: Gathered) -> bool:
     return share_unknown(question.words) >= NO_WORDS
 
 
+def _without_stop_words(question: Question, scores: Scores) -> Scores:
+    """Less relevant, if the question is nothing but "is" or 的: one such word has no information, and four have all.
+
+    "To be or not to be" is looked for in these words.
+    """
+    words = set(question.words)
+    if not 0 < len(words) < _TELLING_TOGETHER or not all(word in ENGLISH or word in CHINESE for word in words):
+        return scores
+    import numpy as np
+
+    known = WORDS_ALONE if scores.above_mean is None else WITH_MEANING
+    missing = (_TELLING_TOGETHER - len(words)) / (_TELLING_TOGETHER - 1)
+    odds = scores.relevance / np.maximum(1.0 - scores.relevance, 1e-12) * math.exp(-known.information * missing)
+    return scores._replace(relevance=odds / (1.0 + odds))
+
+
 def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStore) -> list[_ScoredEntry]:
     """The most relevant candidates that the records admit, each thing once."""
     import numpy as np
@@ -174,15 +196,28 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
             if not answers.admit(each):
                 continue
             if folding is not None:
-                better = folding.better(each.entry, each.place)
-                if better is not None:
-                    folded.setdefault(better, []).append(each.entry)
+                same = folding.add(each.entry, each.place)
+                if same is not None and not _fold(same, each, weighed, folded):
                     continue
             answers.add(each, weighed)
         if len(weighed) >= max_hits:
             break
     kept = answers.with_texts(weighed)[:max_hits]
     return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
+
+
+def _fold(same: Same, each: _ScoredEntry, weighed: list[_ScoredEntry], folded: dict[str, list[MemoryEntry]]) -> bool:
+    """Put what says the same below the one that is kept; whether the entry itself stays a hit."""
+    kept = folded.setdefault(same.kept, [])
+    for entry_id in same.folded:
+        if entry_id == each.entry.id:
+            kept.append(each.entry)
+            continue
+        gone = next((hit for hit in weighed if hit.entry.id == entry_id), None)
+        if gone is not None:
+            weighed.remove(gone)
+            kept += (gone.entry, *folded.pop(entry_id, ()))
+    return each.entry.id not in same.folded
 
 
 class _Answers:

@@ -182,7 +182,7 @@ class Search(NamedTuple):
 def vector_limit(request: Request, settings: RecallSettings) -> int:
     """How many proposals by meaning an answer needs; known before the question is taken apart."""
     if request.by_similarity:
-        return max(request.candidates, request.limit)
+        return request.candidates
     return max(settings.dense_candidates, 2 * request.limit)
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
+from functools import cache
 
+from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
+from jiyi.model.relevance import CONFIDENT, MIN_RELEVANCE
 from jiyi.ports import RecordStore, TagPosition
+from jiyi.recall.request import Answer, Request
+from jiyi.recall.settings import DECIMALS, WORDS_ALONE
 from jiyi.text import fold, tag_form
+from jiyi.text.stopwords import CHINESE, ENGLISH
 from jiyi.text.substrings import SubstringSet
 
 
@@ -71,15 +80,19 @@ def stands_in(form: str, folded: str) -> bool:
 
     "ai" is not in "said"; it is in "学ai" and in "ai工具", where no blank divides words.
     """
+    return next(_places_of(form, folded), None) is not None
+
+
+def _places_of(form: str, folded: str) -> Iterator[int]:
+    """Where a tag stands in a text."""
     # Not by a regular expression: each tag would be a new one to compile.
     start = folded.find(form)
     while start >= 0:
         end = start + len(form)
         begins = start == 0 or not (_is_latin(form[:1]) and _is_latin(folded[start - 1]))
         if begins and (end == len(folded) or not (_is_latin(form[-1:]) and _is_latin(folded[end]))):
-            return True
+            yield start
         start = folded.find(form, start + 1)
-    return False
 
 
 def _is_latin(character: str) -> bool:
@@ -101,6 +114,26 @@ class _State:
         self.forms.add(tag_form(name) for _, name in tags)
 
 
+@cache
+def _stop_words() -> re.Pattern[str]:
+    english, chinese = (sorted(words, key=len, reverse=True) for words in (ENGLISH, CHINESE))
+    return re.compile(rf"\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}|'s\b|[\W_]+")
+
+
+def _telling_characters(folded: str) -> set[int]:
+    """The places of a question's characters but for those of stop words and signs."""
+    return set(range(len(folded))).difference(*(range(*match.span()) for match in _stop_words().finditer(folded)))
+
+
+def _share_covered(forms: Sequence[str], folded: str, telling: set[int]) -> float:
+    """Which share of what the question says its tags are, by characters; a tag of stop words counts as well."""
+    covered: set[int] = set()
+    for form in forms:
+        for start in _places_of(form, folded):
+            covered.update(range(start, start + len(form)))
+    return len(covered) / len(telling | covered)
+
+
 def recall_by_tags(
     store: RecordStore,
     mirror: TagMirror,
@@ -110,9 +143,14 @@ def recall_by_tags(
     *,
     each_type: bool = False,
     day_shift: int = 0,
+    min_relevance: float = 0.0,
     coverage: tuple[IndexCoverage, ...] = (),
 ) -> TagHits:
-    """Most tags first; then the newer day, the greater strength, the newer entry. Case and width do not matter."""
+    """Most tags first; then the newer day, the greater strength, the newer entry. Case and width do not matter.
+
+    The relevance is that of words which cover as much of the question, and never above that of the hit before. A tag
+    was given to be found by: no hit is below the usual floor.
+    """
     folded = fold(query)
     tag_ids = mirror.matches_folded(folded)
     if not tag_ids:
@@ -120,9 +158,38 @@ def recall_by_tags(
     answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
     # Against the best of the answer, and not against all tags that matched: other scopes must not be disclosed.
     max_hits = max((hits for _, hits in answer.found), default=1)
+    telling = _telling_characters(folded)
+    relevance = 1.0
     found = []
     for entry, hits in answer.found:
         matched = tuple(tag for tag in entry.tags if (form := tag_form(tag)) and stands_in(form, folded))
-        parts = {"tags": hits / max_hits}
-        found.append(entry.as_hit(parts["tags"], Explanation(parts, matched_terms=matched, coverage=coverage)))
+        information = _share_covered([tag_form(tag) for tag in matched], folded, telling)
+        by_words = 1.0 / (1.0 + math.exp(-WORDS_ALONE.by_words(information, 0.0)))
+        relevance = min(relevance, max(MIN_RELEVANCE, round(by_words, DECIMALS)))
+        if relevance < min_relevance:
+            break
+        parts = {"tags": hits / max_hits, "information": round(information, DECIMALS)}
+        explanation = Explanation(parts, matched_terms=matched, coverage=coverage)
+        found.append(entry.as_hit(relevance, explanation, confident=relevance >= CONFIDENT))
     return TagHits(found, answer.candidates)
+
+
+def answer_by_tags(
+    store: RecordStore,
+    mirror: TagMirror,
+    request: Request,
+    zone: tzinfo,
+    coverage: tuple[IndexCoverage, ...] = (),
+) -> Answer:
+    """The answer to a request, with the days of whoever asks."""
+    found = recall_by_tags(
+        store,
+        mirror,
+        request.query,
+        request.filters,
+        request.limit,
+        day_shift=clock.minutes_ahead(request.zone or zone, request.now or clock.utc_now()),
+        min_relevance=request.min_relevance,
+        coverage=coverage,
+    )
+    return Answer(found.hits, found.candidates)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Final
 
 from jiyi.errors import SimpleModeError
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.ports import RecordStore
 from jiyi.recall.request import Request, check_mode
-from jiyi.recall.tags import TagMirror, recall_by_tags
+from jiyi.recall.tags import TagMirror, answer_by_tags
 
 INDEXES: Final = ("text", "vectors")
 
@@ -21,6 +22,8 @@ class TagsOnlyRecall:
 
     store: RecordStore
     tags: TagMirror
+    zone: tzinfo
+    """The user's, where the caller names none."""
     off: tuple[str, ...] = INDEXES
     """What would have answered as well; hits name it."""
 
@@ -34,7 +37,7 @@ class TagsOnlyRecall:
         off = tuple(
             IndexCoverage(name, answered=False, note="off in simple mode (enable_simple_memory)") for name in self.off
         )
-        return recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit, coverage=off).hits
+        return answer_by_tags(self.store, self.tags, request, self.zone, off).hits
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
         """Refused: there are no vectors."""

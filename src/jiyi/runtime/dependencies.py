@@ -59,5 +59,4 @@ class RuntimeDeps:
 
     def day_shift(self) -> int:
         """By how many minutes the user's day is ahead of that of UTC now."""
-        offset = clock.utc_now().astimezone(self.zone).utcoffset()
-        return 0 if offset is None else int(offset.total_seconds() // 60)
+        return clock.minutes_ahead(self.zone, clock.utc_now())

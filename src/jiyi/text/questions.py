@@ -9,6 +9,7 @@ from typing import Final
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
 from jiyi.text.sentences import CLOSERS, sentences
+from jiyi.text.unmarked_questions import asks_without_mark, may_ask_without_mark
 
 __all__ = [
     "asks_about_questions",
@@ -86,7 +87,7 @@ _TEXT_OFFSET: Final = 90
 
 @lru_cache(maxsize=32)
 def is_question(text: str) -> bool:
-    """Whether the text is a question: by its end, its first word, or a Chinese word that asks.
+    """Whether the text is a question: by its end, how it begins, or a Chinese word that asks.
 
     Kept for a moment: one recall asks it several times of the same text.
     """
@@ -95,16 +96,17 @@ def is_question(text: str) -> bool:
         _compiled(_ASKS).search(folded)
         or _compiled(_ASKING_FIRST).match(folded)
         or _compiled(_ASKING_ZH).search(folded)
+        or asks_without_mark(folded)
     )
 
 
 def question_share(text: str) -> float:
     """Which share of the text, by characters, is no answer: it asks, or says that something is not known.
 
-    A question in which the speaker tells something ("did I tell you that we moved?", "我下周去北京，要带什么？") states
-    a fact and does not count; "where did I put my passport?" tells nothing.
+    A question needs no question mark. One in which the speaker tells something ("did I tell you that we moved?",
+    "我下周去北京，要带什么？") states a fact and does not count; "where did I put my passport?" tells nothing.
     """
-    if _QUESTION_MARKS.isdisjoint(text) and not _may_say_not_known(fold(text)):
+    if _QUESTION_MARKS.isdisjoint(text) and not _may_answer_nothing(fold(text)):
         return 0.0
     found = sentences(text)
     total = sum(map(len, found))
@@ -136,16 +138,18 @@ def hands_over_text(text: str) -> bool:
     return follows is not None and _compiled(_WORK_ON_TEXT).match(fold(text[: follows.start() + 1])) is not None
 
 
-def _may_say_not_known(folded: str) -> bool:
-    """Most texts have no sign of it, and are not taken apart."""
-    return any(sign in folded for sign in _NOT_KNOWN_SIGNS)
+def _may_answer_nothing(folded: str) -> bool:
+    """Most texts without a question mark have no sign of it, and are not taken apart."""
+    return any(sign in folded for sign in _NOT_KNOWN_SIGNS) or may_ask_without_mark(folded)
 
 
 def _answers_nothing(sentence: str) -> bool:
     folded = fold(sentence)
     if _compiled(_ASKS).search(sentence):
         return _is_bare(folded)
-    return bool(_compiled(_NOT_KNOWN_ZH if has_han(folded) else _NOT_KNOWN).search(folded))
+    if _compiled(_NOT_KNOWN_ZH if has_han(folded) else _NOT_KNOWN).search(folded):
+        return True
+    return asks_without_mark(folded) and (has_han(folded) or _is_bare(folded))
 
 
 def _is_bare(question: str) -> bool:

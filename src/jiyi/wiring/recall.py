@@ -66,7 +66,7 @@ def tags_only(settings: Settings, store: RecordStore, tags: TagMirror, deps: Run
         return SimpleMemoryRuntime(deps, tags, calls)
 
     with_notes = settings.workspace is not None and settings.recall_notes
-    return Recall(TagsOnlyRecall(store, tags, (*INDEXES, "notes") if with_notes else INDEXES), make)
+    return Recall(TagsOnlyRecall(store, tags, settings.zone, (*INDEXES, "notes") if with_notes else INDEXES), make)
 
 
 def _with_archived(source: TextSource, vocabulary: Vocabulary, entries: Sequence[MemoryEntry]) -> TextSource:
