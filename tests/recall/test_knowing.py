@@ -1,12 +1,12 @@
 """Recall knows what it knows: nothing for no words, one thing once, answers before questions."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench import knowing
@@ -32,12 +32,11 @@ CATS = (
 numbers = count()
 
 
-@pytest.fixture(scope="module")
-def cats(tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder) -> Iterator[AgentMemory]:
-    folder = tmp_path_factory.mktemp("cats")
-    with AgentMemory.open(folder, embedder=bundled_embedder, background_indexing=False, time_zone="UTC") as memory:
-        memory.store_many({"key": f"cat{n}", "content": text} for n, text in enumerate(CATS))
-        yield memory
+@pytest.fixture
+def cats(open_memory: OpenMemory, bundled_embedder: Embedder) -> AgentMemory:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.store_many({"key": f"cat{n}", "content": text} for n, text in enumerate(CATS))
+    return memory
 
 
 # --- saying nothing -------------------------------------------------------------------------------------------------
@@ -228,17 +227,16 @@ def test_a_question_that_was_asked_before_answers_only_what_was_asked(
 # --- nothing depends on others ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
-    folder = tmp_path_factory.mktemp("foreign")
-    with AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False, time_zone="UTC") as memory:
-        yield memory
+@pytest.fixture
+def shared(open_memory: OpenMemory) -> AgentMemory:
+    """One memory for all examples of a test, each in scopes of its own. Not of the module: each test has a profile."""
+    return open_memory(embedder=HashEmbedder())
 
 
 _TEXTS = st.lists(st.text("ab 山水茶?", min_size=1, max_size=12).filter(str.strip), min_size=1, max_size=6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(own=_TEXTS, foreign=_TEXTS, question=st.text("ab 山水茶", min_size=1, max_size=8).filter(str.strip))
 def test_foreign_texts_change_neither_order_nor_relevance(
     shared: AgentMemory, own: list[str], foreign: list[str], question: str
@@ -258,7 +256,7 @@ def test_foreign_texts_change_neither_order_nor_relevance(
     assert seen() == before
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(texts=_TEXTS, question=st.text("ab 山水茶", min_size=1, max_size=8).filter(str.strip), data=st.data())
 def test_the_order_of_storing_does_not_matter(
     shared: AgentMemory, texts: list[str], question: str, data: st.DataObject
