@@ -1,7 +1,7 @@
 """Claims: a correction replaces one claim and nothing else, and everything that was judged can be undone."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from jiyi.sync import AgentMemory
 from jiyi.text.statements.parts.claims import split_claims
 from tests.longterm.answers import fact, model
 from tests.longterm.conftest import OpenMemory
+from tests.support import present
 
 
 def say(memory: AgentMemory, *messages: str, user: str = "alice") -> None:
@@ -452,6 +453,53 @@ def test_a_claim_is_reachable_unless_a_later_one_with_the_same_subject_and_attri
         restored = room.longterm.restore(user, [each.entry for each in replaced])
         assert len(restored) == len(replaced)
         assert {each.entry.content for each in replaced} <= set(known(room, user))
+
+
+ONE_VALUE_EACH = {
+    "en": dict(SINGLE.values()),
+    "zh": {
+        "我住在{}。": ("成都", "厦门", "大连"),
+        "我在{}上班。": ("华为", "腾讯", "顺丰"),
+        "我妹妹住在{}。": ("青岛", "昆明", "沈阳"),
+        "我叫{}。": ("张伟", "李强", "王芳"),
+    },
+}
+"""By language: sentences of which the last one holds, and what they may say."""
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_every_superseded_claim_is_listed_explained_and_restored(
+    room: AgentMemory, language: str, data: st.DataObject
+) -> None:
+    forms = ONE_VALUE_EACH[language]
+    drawn = [st.tuples(st.just(form), st.sampled_from(values)) for form, values in forms.items()]
+    said = [form.format(value) for form, value in data.draw(st.lists(st.one_of(drawn), min_size=2, max_size=6))]
+    user = f"{language}-{abs(hash(tuple(said)))}"
+    say(room, *said, user=user)
+    listed = room.longterm.superseded(user, limit=1_000)
+    hidden = {each.entry.content for each in listed}
+    assert set(said) == hidden | set(known(room, user)), "each is current or listed"
+    last = {_form_of(text, forms): text for text in said}
+    assert set(last.values()) <= set(known(room, user))
+    assert set(said) - set(last.values()) <= hidden
+    for each in listed:
+        assert each.by is not None
+        told = present(room.longterm.explain(user, each.entry))
+        assert each.by.id in {entry["id"] for entry in told["superseded_by"]}
+        by = present(room.longterm.explain(user, each.by))
+        assert each.entry.id in {entry["id"] for entry in by["replaces"]}
+    for each in listed:
+        assert [entry.id for entry in room.longterm.restore(user, each.entry)] == [each.entry.id]
+        assert present(room.get(id=each.entry.id, scope=user)).superseded_by is None
+        assert each.entry.id not in {other.entry.id for other in room.longterm.superseded(user, limit=1_000)}
+    assert room.longterm.superseded(user, limit=1_000) == []
+    assert set(said) <= set(known(room, user))
+
+
+def _form_of(text: str, forms: Iterable[str]) -> str:
+    return next(form for form in forms if text.startswith(form.partition("{}")[0]))
 
 
 QUESTIONS = (
