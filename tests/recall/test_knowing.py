@@ -267,9 +267,71 @@ def test_the_order_of_storing_does_not_matter(
         scope = f"scope {next(numbers)}"
         for key, text in order:
             shared.store(key, text, scope=scope)
-        hits = shared.recall(question, 50, scope=scope)
-        found.append({hit.key: (hit.relevance_score, dict(hit.score_parts)) for hit in hits})
+        found.append([scores(shared, question, scope, mode) for mode in MODES])
     assert found[0] == found[1]
+
+
+def scores(memory: AgentMemory, question: str, scope: str, mode: str) -> dict[str | None, tuple[object, ...]]:
+    """By key everything that a hit says of itself in numbers."""
+    return {
+        hit.key: (hit.relevance_score, hit.similarity, hit.confident, dict(hit.score_parts), hit.matched)
+        for hit in memory.recall(question, 50, scope=scope, mode=mode, duplicates=True)
+    }
+
+
+def assert_near(some: dict[str | None, tuple[Any, ...]], others: dict[str | None, tuple[Any, ...]]) -> None:
+    """The same hits with the same numbers; a network computes the last digits of a batch in another way."""
+    assert some.keys() == others.keys()
+    for key, (relevance, similarity, confident, parts, matched) in some.items():
+        other = others[key]
+        assert (confident, matched) == (other[2], other[4])
+        assert (relevance, similarity) == pytest.approx(other[:2], abs=1e-4)
+        assert parts == pytest.approx(other[3], abs=1e-4)
+
+
+MODES = ("hybrid", "keyword", "semantic")
+SENTENCES = (
+    *CATS,
+    "She drinks green tea every morning.",
+    "The meeting with the bank is on Friday.",
+    "My brother works as an electrician in Leeds.",
+    "We sold the old car to a neighbour.",
+    "小明对花生过敏",
+    "我姐姐住在昆明，在医院上班",
+    "游泳课改到了星期三晚上",
+    "装修报价六万八，找的是何伟",
+)
+ASKED = ("What is my cat called?", "Who is an electrician?", "小明不能吃什么？", "what does she drink", "猫", "quantum")
+
+
+@pytest.fixture
+def real(open_memory: OpenMemory, bundled_embedder: Embedder) -> AgentMemory:
+    return open_memory(embedder=bundled_embedder)
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    own=st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
+    foreign=st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=12),
+    question=st.sampled_from(ASKED),
+    data=st.data(),
+)
+def test_neither_foreign_facts_nor_the_order_of_storing_change_what_a_hit_is_worth(
+    real: AgentMemory, own: list[str], foreign: list[str], question: str, data: st.DataObject
+) -> None:
+    alone, among = f"scope {next(numbers)}", f"scope {next(numbers)}"
+    other = f"scope {next(numbers)}"
+    keyed = [{"key": f"k{n}", "content": text} for n, text in enumerate(own)]
+    real.store_many({**each, "scope": alone} for each in keyed)
+    before = {mode: scores(real, question, alone, mode) for mode in MODES}
+    real.store_many({"key": f"f{n}", "content": text, "scope": other} for n, text in enumerate(foreign))
+    real.save_conversation_history("talk", [{"role": "user", "content": text} for text in foreign], scope=other)
+    real.store_many({**each, "scope": among} for each in data.draw(st.permutations(keyed)))
+    for mode in MODES:
+        assert scores(real, question, alone, mode) == before[mode]
+        assert_near(scores(real, question, among, mode), before[mode])
+    real.forget_scope(other)
+    assert {mode: scores(real, question, alone, mode) for mode in MODES} == before
 
 
 # --- the sets -------------------------------------------------------------------------------------------------------
