@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
 from jiyi.text.statements.parts.claims import split_claims
 from tests.longterm.answers import fact, model
-from tests.longterm.conftest import OpenMemory
+from tests.longterm.conftest import FakeClock, OpenMemory
 from tests.support import present
 
 
@@ -366,10 +366,10 @@ def test_a_settled_conflict_takes_the_reflection_of_the_fact_that_lost(open_room
 
 
 @pytest.mark.parametrize("keep", ["newer", "older", "both"])
-def test_a_fact_that_no_longer_holds_is_in_no_conflict(open_room: OpenMemory, keep: Any) -> None:
+def test_a_fact_that_no_longer_holds_is_in_no_conflict(open_room: OpenMemory, clock: FakeClock, keep: Any) -> None:
     room = uncertain(open_room)
     (conflict,) = room.longterm.conflicts("alice")
-    room.update(conflict.older.id, expires_at=datetime.now(UTC) - timedelta(seconds=1), scope="alice")
+    room.update(conflict.older.id, expires_at=clock.time - timedelta(seconds=1), scope="alice")
     assert room.longterm.conflicts("alice") == []
     assert not room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep=keep)
     assert known(room) == [conflict.newer.content]
