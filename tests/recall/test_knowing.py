@@ -152,6 +152,17 @@ def test_the_same_text_under_two_keys_is_two_things(open_memory: OpenMemory) -> 
     assert len(memory.recall("lunch")) == 2
 
 
+def test_a_text_without_a_key_does_not_make_one_of_two_keys(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    memory.store("one", "the lunch is free")
+    memory.store("two", "the lunch is free")
+    memory.add("the lunch is free")
+    hits = memory.recall("lunch")
+    assert len(hits) == 2
+    named = [{hit.key, *(other.key for other in hit.other_sources)} - {None} for hit in hits]
+    assert sorted(map(sorted, named)) == [["one"], ["two"]]
+
+
 def test_a_fact_and_the_message_it_was_made_of_are_one_hit(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=HashEmbedder())
     said = "My sister Anna lives in Oslo and she is allergic to nuts."

@@ -43,6 +43,8 @@ class DuplicateFilter:
     """The term ids of each candidate's text."""
     _kept: list[tuple[MemoryEntry, int]] = field(default_factory=list)
     _sets: dict[int, frozenset[int]] = field(default_factory=dict)
+    _with_key: set[str] = field(default_factory=set)
+    """Ids of hits that stand for an entry with a key."""
     _without_key: int = 0
     _messages: int = 0
     """How many of those that are kept have no key, and how many are messages."""
@@ -53,6 +55,8 @@ class DuplicateFilter:
             same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
             # The filter never hides a word of the question.
             if same and set(self.matched(place)) <= set(self.matched(other_place)):
+                if entry.key is not None:
+                    self._with_key.add(other.id)
                 return other.id
         self._kept.append((entry, place))
         self._without_key += entry.key is None
@@ -70,7 +74,8 @@ class DuplicateFilter:
 
         Keys and days tell things apart: the same text under two keys is two things, and on two days two events.
         """
-        if (entry.key is not None and other.key is not None) or _day(entry) != _day(other):
+        two_keys = entry.key is not None and (other.key is not None or other.id in self._with_key)
+        if two_keys or _day(entry) != _day(other):
             return False
         if entry.content.casefold() == other.content.casefold():
             return True
