@@ -380,8 +380,9 @@ def _relevance(
     if candidates.states is not None:
         # Of many texts that state it, each is less likely to be the one that was meant.
         logit += known.attribute * candidates.states / np.sqrt(max(1.0, float(candidates.states.sum())))
-    # An earlier question that is looked for is found by its words: its vector is that of no answer.
+    # By words alone: an earlier question that is looked for (its vector is that of no answer), and what has no vector.
     sought = candidates.asking & (candidates.asked[candidates.scored] >= _BARE) & (questions <= 0)
+    sought = sought if candidates.cosine is None else sought | np.isnan(candidates.cosine[candidates.scored])
     logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
     found = 1.0 / (1.0 + np.exp(-logit))
     found *= 1.0 - questions if candidates.asking else 1.0
