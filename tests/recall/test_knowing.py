@@ -159,8 +159,8 @@ def test_a_text_without_a_key_does_not_make_one_of_two_keys(open_memory: OpenMem
     memory.add("the lunch is free")
     hits = memory.recall("lunch")
     assert len(hits) == 2
-    named = [{hit.key, *(other.key for other in hit.other_sources)} - {None} for hit in hits]
-    assert sorted(map(sorted, named)) == [["one"], ["two"]]
+    named = [[each.key for each in (hit, *hit.other_sources) if each.key is not None] for hit in hits]
+    assert sorted(named) == [["one"], ["two"]]
 
 
 def test_a_fact_and_the_message_it_was_made_of_are_one_hit(open_memory: OpenMemory) -> None:

@@ -117,7 +117,7 @@ class _LocalReranker:
             if self._model is None:
                 self._model = self._load(self._model_name)
             predicted = list(self._predict(query, [text[:_MAX_CHARACTERS] for text in texts]))
-        except (ImportError, *_library_errors()) as error:
+        except _library_errors() as error:
             raise ModelUnavailableError(f"{self._model_name} failed: {type(error).__name__}: {error}") from error
         finally:
             self._guard.release()
@@ -136,9 +136,10 @@ class _LocalReranker:
 
 
 def _library_errors() -> tuple[type[Exception], ...]:
-    """Errors of libraries that are of no builtin kind."""
+    """Errors of libraries that are of no builtin kind, and that of one that cannot be imported."""
     loaded = [vars(sys.modules[name]).values() for name in _OWN_ERRORS if name in sys.modules]
-    return tuple(each for values in loaded for each in values if isinstance(each, type) and issubclass(each, Exception))
+    own = [each for values in loaded for each in values if isinstance(each, type) and issubclass(each, Exception)]
+    return (ImportError, *own)
 
 
 class FastEmbedReranker(_LocalReranker):

@@ -60,12 +60,16 @@ def _scores(reranker: Reranker, query: str, texts: Sequence[str], seconds: float
                 reason="wrong schema",
             )
         for score in found:
-            if not isinstance(score, Real) or not math.isfinite(score):
+            if not _is_finite(score):
                 raise ModelReplyError(
                     f"{reranker.name} gave a text the score {score!r}, which is no finite number; use another model",
                     reason="wrong schema",
                 )
         return [float(score) for score in found]
+
+
+def _is_finite(score: object) -> bool:
+    return isinstance(score, Real) and math.isfinite(score)
 
 
 def _ask(reranker: Reranker, query: str, texts: Sequence[str], seconds: float) -> list[float]:
