@@ -6,13 +6,16 @@ and what must not. Nothing was learned from those of `MEASURED`: they tell about
 
     python -m bench.judgement [--split dev] [--writers a,b,c] [--show rounds,sequences]
     python -m bench.judgement --split held_out --writers n,o,p --only rules
+    python -m bench.judgement --only scripted --name judgement-scripted
     python -m bench.judgement --split held_out --llm http://127.0.0.1:8000/v1 --llm-model NAME [--sample 20]
+        [--price 0.15,0.60]                             # of a million tokens in and out: what it cost
     python -m bench.judgement --real-model --sample 3 --name judgement-real-model    # ends after --minutes
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +35,7 @@ from jiyi.sync import AgentMemory
 NOTHING_REPLACED = frozenset({"add_many", "unrelated", "other_subject", "temporary"})
 _LONGEST_REPLY = 90
 _MINUTES_OF_A_MODEL = 9.0
+_USAGE = ("calls", "failures", "retries", "input_tokens", "output_tokens", "cost")
 TARGETS = {
     "precision": 0.90,
     "recall": 0.90,
@@ -69,7 +73,8 @@ class Counts:
     left_out: int = 0
     """Items that were not reached in the time that was allowed."""
     seconds: float = 0.0
-    calls: int = 0
+    usage: Mapping[str, float] = field(default_factory=dict)
+    """What the model was asked, as `doctor` counts it; empty for rules."""
 
     def values(self) -> dict[str, float]:
         """The figures of the issue."""
@@ -170,7 +175,6 @@ class Judge:
 
     def _put(self, scope: str, user: str, assistant: str, counts: Counts) -> list[MemoryEntry]:
         begin = time.perf_counter()
-        counts.calls += self._model is not None
         try:
             return list(
                 self._memory.longterm.extract_and_store_memories_for_round(scope, "conversation", user, assistant)
@@ -202,6 +206,7 @@ def measure(
     settings: dict[str, Any] = {"background_jobs": False, "background_indexing": False}
     if model is not None:
         settings["llm"] = model
+        settings["llm_input_price"], settings["llm_output_price"] = options.price
     with AgentMemory.open(place / f"{name}-{language}", **settings) as memory:
         judge = Judge(memory, model, show=show)
         work = [(judge.round, item) for item in rounds] + [(judge.sequence, item) for item in sequences]
@@ -216,6 +221,13 @@ def measure(
                 if model is not None and not isinstance(model, ScriptedJudge):
                     took = time.monotonic() - begin
                     console.print(f"  {number} of {len(work)}: {item['id']}, {took:.0f} s", highlight=False)
+        counts.usage = used(memory)
+
+
+def used(memory: AgentMemory) -> dict[str, float]:
+    """What all tasks together have asked of the model."""
+    tasks = memory.doctor()["model_usage"].values()
+    return {name: sum(task[name] for task in tasks) for name in _USAGE} if tasks else {}
 
 
 def sampled(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
@@ -244,7 +256,7 @@ def models(options: argparse.Namespace) -> Iterator[list[tuple[str, ChatModel | 
         yield [(real_model.NAME, OpenAICompatibleModel(address, real_model.NAME, timeout=_LONGEST_REPLY))]
 
 
-def tell(report: Report, name: str, language: str, counts: Counts) -> None:
+def tell(report: Report, name: str, language: str, counts: Counts, price: tuple[float, float]) -> None:
     """The rows of one judge and one language."""
     for what, value in counts.values().items():
         add = report.at_most if what == "wrong losses" else report.at_least
@@ -267,9 +279,34 @@ def tell(report: Report, name: str, language: str, counts: Counts) -> None:
     said = counts.rounds + sum(map(len, counts.sequences.values()))
     report.note(
         f"{name}, {language}: {counts.entries} entries of rounds, {counts.useful_entries} of them hold a wanted fact; "
-        f"{1_000 * counts.seconds / max(said, 1):.0f} ms an item, {counts.calls} model calls, "
-        f"{counts.failures} failures, {counts.left_out} items not reached."
+        f"{1_000 * counts.seconds / max(said, 1):.0f} ms an item, {counts.failures} failures, "
+        f"{counts.left_out} items not reached."
     )
+    if counts.usage:
+        report.note(f"{name}, {language}, cost: {cost(counts.usage, max(said, 1), price)}.")
+
+
+def cost(usage: Mapping[str, float], items: int, price: tuple[float, float]) -> str:
+    """Calls, tokens (counted here, not by the server) and, where prices are known, money."""
+    told = (
+        f"{usage['calls']:,} model calls ({usage['failures']:,} failed, {usage['retries']:,} were retries), "
+        f"{usage['input_tokens']:,} tokens in and {usage['output_tokens']:,} out, "
+        f"{usage['input_tokens'] / items:,.0f} and {usage['output_tokens'] / items:,.0f} an item"
+    )
+    if any(price):
+        each = 1_000 * usage["cost"] / items
+        told += f"; {usage['cost']:.4f} at {price[0]:g} and {price[1]:g} a million tokens, {each:.4f} for 1,000 items"
+    return told
+
+
+def prices(text: str) -> tuple[float, float]:
+    """Two prices of a million tokens, as in "0.15,0.60"."""
+    given = [float(each) for each in text.split(",")]
+    if len(given) != 2 or not all(0 <= each < math.inf for each in given):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not two prices of a million tokens, in and out, such as 0.15,0.60"
+        )
+    return given[0], given[1]
 
 
 def main() -> None:
@@ -284,6 +321,9 @@ def main() -> None:
     arguments.add_argument("--sample", type=int, default=0, help="at most so many items of each set")
     arguments.add_argument("--llm", default="", help="address of an OpenAI-compatible server")
     arguments.add_argument("--llm-model", default="", help="its model")
+    arguments.add_argument(
+        "--price", type=prices, default=(0.0, 0.0), metavar="IN,OUT", help="what a million tokens in and out cost"
+    )
     arguments.add_argument("--real-model", action="store_true", help="the small model of the tests")
     arguments.add_argument(
         "--minutes", type=float, default=0.0, help="stop after so long, half of it for each language; 9 for real models"
@@ -302,7 +342,7 @@ def main() -> None:
                 short = re.sub(r"\W+", "-", name)
                 counts = Counts()
                 measure(place, short, options, language, model, counts, options.writers.split(","))
-                tell(report, name, language, counts)
+                tell(report, name, language, counts, options.price)
     report.note(
         "precision: rounds of which something was kept rightly; recall: facts that one kept entry holds; domain: of "
         "those found; sequences: everything current is known and nothing that is gone is shown as current; "

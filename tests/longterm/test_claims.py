@@ -1,8 +1,8 @@
 """Claims: a correction replaces one claim and nothing else, and everything that was judged can be undone."""
 
 import re
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,8 @@ from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
 from jiyi.text.statements.parts.claims import split_claims
 from tests.longterm.answers import fact, model
-from tests.longterm.conftest import OpenMemory
+from tests.longterm.conftest import FakeClock, OpenMemory
+from tests.support import present
 
 
 def say(memory: AgentMemory, *messages: str, user: str = "alice") -> None:
@@ -365,10 +366,10 @@ def test_a_settled_conflict_takes_the_reflection_of_the_fact_that_lost(open_room
 
 
 @pytest.mark.parametrize("keep", ["newer", "older", "both"])
-def test_a_fact_that_no_longer_holds_is_in_no_conflict(open_room: OpenMemory, keep: Any) -> None:
+def test_a_fact_that_no_longer_holds_is_in_no_conflict(open_room: OpenMemory, clock: FakeClock, keep: Any) -> None:
     room = uncertain(open_room)
     (conflict,) = room.longterm.conflicts("alice")
-    room.update(conflict.older.id, expires_at=datetime.now(UTC) - timedelta(seconds=1), scope="alice")
+    room.update(conflict.older.id, expires_at=clock.time - timedelta(seconds=1), scope="alice")
     assert room.longterm.conflicts("alice") == []
     assert not room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep=keep)
     assert known(room) == [conflict.newer.content]
@@ -452,6 +453,53 @@ def test_a_claim_is_reachable_unless_a_later_one_with_the_same_subject_and_attri
         restored = room.longterm.restore(user, [each.entry for each in replaced])
         assert len(restored) == len(replaced)
         assert {each.entry.content for each in replaced} <= set(known(room, user))
+
+
+ONE_VALUE_EACH = {
+    "en": dict(SINGLE.values()),
+    "zh": {
+        "我住在{}。": ("成都", "厦门", "大连"),
+        "我在{}上班。": ("华为", "腾讯", "顺丰"),
+        "我妹妹住在{}。": ("青岛", "昆明", "沈阳"),
+        "我叫{}。": ("张伟", "李强", "王芳"),
+    },
+}
+"""By language: sentences of which the last one holds, and what they may say."""
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_every_superseded_claim_is_listed_explained_and_restored(
+    room: AgentMemory, language: str, data: st.DataObject
+) -> None:
+    forms = ONE_VALUE_EACH[language]
+    drawn = [st.tuples(st.just(form), st.sampled_from(values)) for form, values in forms.items()]
+    said = [form.format(value) for form, value in data.draw(st.lists(st.one_of(drawn), min_size=2, max_size=6))]
+    user = f"{language}-{abs(hash(tuple(said)))}"
+    say(room, *said, user=user)
+    listed = room.longterm.superseded(user, limit=1_000)
+    hidden = {each.entry.content for each in listed}
+    assert set(said) == hidden | set(known(room, user)), "each is current or listed"
+    last = {_form_of(text, forms): text for text in said}
+    assert set(last.values()) <= set(known(room, user))
+    assert set(said) - set(last.values()) <= hidden
+    for each in listed:
+        assert each.by is not None
+        told = present(room.longterm.explain(user, each.entry))
+        assert each.by.id in {entry["id"] for entry in told["superseded_by"]}
+        by = present(room.longterm.explain(user, each.by))
+        assert each.entry.id in {entry["id"] for entry in by["replaces"]}
+    for each in listed:
+        assert [entry.id for entry in room.longterm.restore(user, each.entry)] == [each.entry.id]
+        assert present(room.get(id=each.entry.id, scope=user)).superseded_by is None
+        assert each.entry.id not in {other.entry.id for other in room.longterm.superseded(user, limit=1_000)}
+    assert room.longterm.superseded(user, limit=1_000) == []
+    assert set(said) <= set(known(room, user))
+
+
+def _form_of(text: str, forms: Iterable[str]) -> str:
+    return next(form for form in forms if text.startswith(form.partition("{}")[0]))
 
 
 QUESTIONS = (

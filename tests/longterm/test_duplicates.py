@@ -65,6 +65,8 @@ DIFFERENT = [
     ("小王欠小李五百元", "小李欠小王五百元"),
     ("乐乐比诗雨高", "诗雨比乐乐高"),
     ("他喜欢我", "我喜欢他"),
+    ("My brother lives in Leeds.", "My brother lives in York."),
+    ("my brother works in a bank", "my brother works in a bakery"),
 ]
 
 

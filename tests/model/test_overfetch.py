@@ -22,7 +22,7 @@ def test_it_gives_up_where_too_few_of_the_most_pass() -> None:
         asked_for.append(asked)
         return [1], False
 
-    assert fetch_until_enough(fetch, 2, 3, most=10) is None
+    assert fetch_until_enough(fetch, 2, 3, max_fetched=10) is None
     assert asked_for == [3, 9, 10]
 
 

@@ -10,6 +10,8 @@ import pytest
 from jiyi.errors import IndexingError, IndexUnavailableError, InvalidInputError
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
+from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.ports import Embedder
 from jiyi.recall import RecallEngine, Request
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
@@ -53,6 +55,21 @@ def test_whole_indexes_are_said_to_have_answered(impatient: AgentMemory) -> None
         "vectors": IndexCoverage("vectors", answered=True),
     }
     assert set(coverage(impatient, "bees", mode="keyword")) == {"text"}, "meaning was not asked"
+
+
+def test_what_has_no_vector_yet_is_as_relevant_as_its_words(
+    open_memory: OpenMemory, bundled_embedder: Embedder
+) -> None:
+    memory = open_memory(embedder=bundled_embedder, freshness_seconds=0)
+    memory.drain()
+    memory.store("tea", "She drinks green tea")
+    components = memory._target._components
+    components.drainer.drain(next(index for index in components.indexes if index.name == "text"))
+    (hit,) = memory.recall("tea", min_relevance=MIN_RELEVANCE)
+    assert [part.behind for part in present(hit.explanation).coverage] == [0, 1]
+    (by_words,) = memory.recall("tea", mode="keyword")
+    assert hit.relevance_score == pytest.approx(by_words.relevance_score)
+    assert hit.confident
 
 
 @pytest.mark.parametrize(("question", "best"), [("bees behind the house", "ada"), ("阳台上种番茄", "cao")])

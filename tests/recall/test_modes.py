@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -31,12 +31,10 @@ MEASURED = {"score", "information", "above_mean", "best_above_mean"}
 numbers = count()
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
-    """One memory for all tests that can live in a scope of their own."""
-    folder = tmp_path_factory.mktemp("modes")
-    with AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False, time_zone="UTC") as memory:
-        yield memory
+@pytest.fixture
+def shared(open_memory: OpenMemory) -> AgentMemory:
+    """One memory for all examples of a test, each in scopes of its own. Not of the module: each test has a profile."""
+    return open_memory(embedder=HashEmbedder())
 
 
 @pytest.fixture
@@ -81,7 +79,7 @@ def test_a_word_of_the_question_is_enough_however_different_the_meaning(open_mem
     assert present(odd.explanation).matched_terms == ("walrus",)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     texts=st.lists(st.text("abc  山水茶", min_size=1, max_size=12).filter(str.strip), min_size=1, max_size=8),
     question=st.text("abc 山水茶", min_size=1, max_size=8).filter(str.strip),
@@ -132,7 +130,7 @@ drafts = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @example(drafts=[{"content": "??"}], question="??", when="")
 @given(drafts=drafts, question=texts, when=st.sampled_from(["", " yesterday", "上周"]))
 def test_relevance_is_between_0_and_1_in_order_and_the_parts_add_up_to_the_score(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -51,11 +51,10 @@ def clock_stands_still() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
-    """One memory for all examples, each in scopes of its own."""
-    with AgentMemory.open(tmp_path_factory.mktemp("shared"), **SETTINGS) as memory:
-        yield memory
+@pytest.fixture
+def shared(open_memory: OpenMemory) -> AgentMemory:
+    """One memory for all examples of a test, each in scopes of its own. Not of the module: each test has a profile."""
+    return open_memory(**SETTINGS)
 
 
 def fresh_scope() -> str:
@@ -99,7 +98,7 @@ def memories(draw: st.DrawFn) -> Drafts:
     return [{"key": f"k{number}", **draft} for number, draft in enumerate(facts + records + turns)]
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(drafts=memories(), data=st.data())
 def test_the_order_of_storing_does_not_change_the_order_of_hits(
     shared: AgentMemory, drafts: Drafts, data: st.DataObject
@@ -184,7 +183,7 @@ def statistics(memory: AgentMemory, scope: str) -> TermStatistics:
     return text_index(memory).statistics([scope], everything.words, everything.bigrams)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(step, max_size=14))
 def test_a_scope_with_a_past_answers_like_one_without(shared: AgentMemory, steps: list[tuple[Any, ...]]) -> None:
     lived, new = fresh_scope(), fresh_scope()

@@ -69,6 +69,7 @@ ROOMS = (
     "tests/notes/test_tools.py",
     "tests/notes/test_workspace.py",
     "tests/recall/test_dated_questions.py",
+    "tests/recall/test_knowing.py",
     "tests/recall/test_messages.py",
     "tests/recall/test_modes.py",
     "tests/recall/test_neighbours.py",

@@ -12,6 +12,7 @@ import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
+from heapq import merge
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -190,7 +191,7 @@ class Memory(SharesMemory, ClosesOwnMemory):
         wanted, own = self._filter(filters, ids)
         max_results = top_k if limit is None else limit
         largest = self._memory.settings.limits.max_results
-        hits: list[MemoryEntry] = []
+        of_scopes: list[list[MemoryEntry]] = []
         for scope in self._scopes(own):
             found = self._memory.recall(
                 query,
@@ -202,8 +203,9 @@ class Memory(SharesMemory, ClosesOwnMemory):
                 now=reference_date,
                 duplicates=True,
             )
-            hits += [hit for hit in found if hit.scope == scope and wanted.holds(hit.metadata)]
-        hits.sort(key=lambda hit: hit.relevance_score or 0.0, reverse=True)
+            of_scopes.append([hit for hit in found if hit.scope == scope and wanted.holds(hit.metadata)])
+        # Each list keeps its order, which a reranker may have made.
+        hits = list(merge(*of_scopes, key=lambda hit: -(hit.relevance_score or 0.0)))
         results = []
         for hit in hits[:max_results]:
             self._places[hit.id] = hit.scope

@@ -55,6 +55,7 @@ _NOT: Final = re.compile(r"不能|不可以|不会|不可|不|没有|没")
 # Who speaks of whom is not what is said: "I like tea" and "the user likes tea" are one.
 # Chinese has no blanks between words; whose thing it is does not say who does what.
 _ROLE: Final = re.compile(rf"[{HAN}]|[^\W{HAN}][^\W{HAN}']*")
+_HAN: Final = re.compile(f"[{HAN}]")
 _DOUBLED: Final = re.compile(rf"([{HAN}])\1")
 _BEGINNING: Final = 4
 _NO_ROLE: Final = frozenset(
@@ -146,7 +147,15 @@ def is_known(new: Gist, old: Gist, similarity: float | None = None) -> bool:
         return not _turned_round(new.text, old.text)
     shared = len(new.terms & old.terms) / min(len(new.terms), len(old.terms))
     same = similarity is not None and similarity >= SURE_SIMILARITY and shared >= _SHARED_WORDS
-    return same and not _turned_round(new.text, old.text)
+    return same and not _other_words(new.terms, old.terms) and not _turned_round(new.text, old.text)
+
+
+def _other_words(new: frozenset[str], old: frozenset[str]) -> bool:
+    """Whether each has a word that the other lacks: Leeds and York are similar, and two places.
+
+    Not told of Chinese: the same characters may be cut into other words.
+    """
+    return all(any(not _HAN.search(word) for word in words) for words in (new - old, old - new))
 
 
 def support(fact: Gist, said: frozenset[str]) -> float:

@@ -56,13 +56,14 @@ if TYPE_CHECKING:
     from jiyi.ports.notes import NoteStore
     from jiyi.ports.progress import Progress
     from jiyi.ports.records import Draft, EntryStore, ImportCounts, RecordStore, TransferStore, UserWordStore
-    from jiyi.ports.reranking import Reranker, RerankUsage
+    from jiyi.ports.reranking import LOCAL_MODEL_ERRORS, Prepares, Reranker, RerankUsage
     from jiyi.ports.runtime import RuntimeStore, Sorter
     from jiyi.ports.tags import Tagged, TagPage, TagPosition, TagStore
 
 __all__ = [
     "ALONE",
     "CONVERSATION",
+    "LOCAL_MODEL_ERRORS",
     "START",
     "TIMED",
     "AdministrationStore",
@@ -92,6 +93,7 @@ __all__ = [
     "ModelIdentity",
     "NoteStore",
     "OverlaidText",
+    "Prepares",
     "PreparesBatches",
     "Progress",
     "ReadForRecall",
@@ -160,6 +162,8 @@ __getattr__ = load_on_first_use(
         "Comparison": "jiyi.ports.indexes",
         "Reading": "jiyi.ports.indexes",
         "RecordStore": "jiyi.ports.records",
+        "LOCAL_MODEL_ERRORS": "jiyi.ports.reranking",
+        "Prepares": "jiyi.ports.reranking",
         "RerankUsage": "jiyi.ports.reranking",
         "Reranker": "jiyi.ports.reranking",
         "RuntimeStore": "jiyi.ports.runtime",

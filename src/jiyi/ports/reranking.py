@@ -6,7 +6,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
+
+LOCAL_MODEL_ERRORS: Final = (RuntimeError, OSError, ValueError, MemoryError)
+"""What libraries raise when a model in this process fails. Anything else is an error of the program."""
 
 
 class RerankUsage:
@@ -42,7 +45,10 @@ class RerankUsage:
 
 
 class Reranker(Protocol):
-    """Says how well each of a few texts answers a question. It blocks, and never retries by itself."""
+    """Says how well each of a few texts answers a question. It blocks, and never retries by itself.
+
+    Recall counts its calls, waits for it no longer than `reranker_timeout`, and checks its answer.
+    """
 
     @property
     def name(self) -> str:
@@ -55,9 +61,21 @@ class Reranker(Protocol):
         ...
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """A number for each text, in order; higher answers better. Every failure is a `ModelError`."""
+        """A finite number for each text, in order; higher answers better.
+
+        A failure of the model is a `ModelError` or one of `LOCAL_MODEL_ERRORS`.
+        """
         ...
 
     def close(self) -> None:
         """Close the connections."""
+        ...
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A reranker that has to import something before it can be asked; that is not part of the time to answer."""
+
+    def prepare(self) -> None:
+        """Import it; nothing, if that was done."""
         ...

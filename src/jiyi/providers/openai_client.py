@@ -91,7 +91,7 @@ class OpenAIClient:
         The whole exchange, the block included, takes at most `seconds`.
         """
         # Before the clock starts: the first use imports the package.
-        client, http = self._connect()
+        client, http = self.connect()
         with self.deadline.within(seconds):
             yield from self._post(client, http, request, seconds)
 
@@ -182,7 +182,8 @@ class OpenAIClient:
             return ModelReplyError(f"{self._model} sent what cannot be decoded", reason="not json")
         return ModelUnavailableError(f"{self._model} cannot be reached: {self.redact(str(error))[:_MAX_SHOWN]}")
 
-    def _connect(self) -> tuple[openai.OpenAI, Any]:
+    def connect(self) -> tuple[openai.OpenAI, Any]:
+        """The client and its HTTP library. The first call imports the package, which takes long on a busy machine."""
         import openai
 
         # The HTTP library of this version of the package: its exceptions are caught in `post`.

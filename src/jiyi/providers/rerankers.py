@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from jiyi.errors import MissingDependencyError, ModelReplyError
+import numpy as np
+
+from jiyi.errors import MissingDependencyError, ModelReplyError, ModelTimeoutError, ModelUnavailableError
 from jiyi.ports import RerankUsage
 from jiyi.providers.openai_client import RERANK, OpenAIClient
 
@@ -20,6 +23,8 @@ __all__ = ["FastEmbedReranker", "HttpReranker", "SentenceTransformersReranker"]
 
 _MAX_CHARACTERS: Final = 4_000
 _MAX_REPLY: Final = 1 << 20
+_OWN_ERRORS: Final = ("onnxruntime.capi.onnxruntime_pybind11_state", "safetensors")
+"""Modules with the errors of a model that cannot be read or computed."""
 
 
 class HttpReranker:
@@ -46,13 +51,15 @@ class HttpReranker:
         """What was asked so far."""
         return self._usage
 
+    def prepare(self) -> None:
+        """Import the client. Its time is not the server's."""
+        self._client.connect()
+
     def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
         """How well each text answers the query, in the order of the texts."""
         documents = [text[:_MAX_CHARACTERS] or " " for text in texts]
         request = {"model": self._model, "query": query, "documents": documents, "top_n": len(documents)}
-        with self._usage.counting(len(documents)):
-            reply = self._client.ask(request, self._timeout)
-        return _scores(reply, len(documents), self._model)
+        return _scores(self._client.ask(request, self._timeout), len(documents), self._model)
 
     def close(self) -> None:
         """Close the connections."""
@@ -67,7 +74,7 @@ def _scores(reply: Mapping[str, Any], count: int, model: str) -> list[float]:
             place, value = row.get("index"), row.get("relevance_score", row.get("score"))
             if isinstance(place, int) and isinstance(value, int | float) and not isinstance(value, bool):
                 found[place] = float(value)
-    if sorted(found) != list(range(count)) or any(value != value for value in found.values()):  # noqa: PLR0124 - NaN
+    if sorted(found) != list(range(count)):
         raise ModelReplyError(f"{model} did not score each of {count} texts once", reason="wrong schema")
     return [found[place] for place in range(count)]
 
@@ -77,8 +84,10 @@ class _LocalReranker:
 
     package = ""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, timeout: float = 10.0) -> None:
+        """`timeout` is how long a question waits for an earlier one."""
         self._model_name = model
+        self._timeout = timeout
         self._usage = RerankUsage()
         self._guard = threading.Lock()
         self._model: Any = None
@@ -100,10 +109,21 @@ class _LocalReranker:
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
         """How well each text answers the query, in the order of the texts."""
-        with self._guard, self._usage.counting(len(texts)):
+        if not self._guard.acquire(timeout=self._timeout):
+            raise ModelTimeoutError(
+                f"{self._model_name} was still busy with an earlier question after {self._timeout:g} s"
+            )
+        try:
             if self._model is None:
                 self._model = self._load(self._model_name)
-            return [float(value) for value in self._predict(query, [text[:_MAX_CHARACTERS] for text in texts])]
+            predicted = list(self._predict(query, [text[:_MAX_CHARACTERS] for text in texts]))
+        except _library_errors() as error:
+            raise ModelUnavailableError(f"{self._model_name} failed: {type(error).__name__}: {error}") from error
+        finally:
+            self._guard.release()
+        # A model with several classes gives several numbers a text: recall says that they are too many.
+        scores: list[float] = np.asarray(predicted, dtype=np.float64).ravel().tolist()
+        return scores
 
     def close(self) -> None:
         """Nothing to close."""
@@ -113,6 +133,13 @@ class _LocalReranker:
 
     def _predict(self, query: str, texts: list[str]) -> Any:
         raise NotImplementedError
+
+
+def _library_errors() -> tuple[type[Exception], ...]:
+    """Errors of libraries that are of no builtin kind, and that of one that cannot be imported."""
+    loaded = [vars(sys.modules[name]).values() for name in _OWN_ERRORS if name in sys.modules]
+    own = [each for values in loaded for each in values if isinstance(each, type) and issubclass(each, Exception)]
+    return (ImportError, *own)
 
 
 class FastEmbedReranker(_LocalReranker):

@@ -57,6 +57,8 @@ class DuplicateFilter:
     """The term ids of each candidate's text."""
     _kept: list[tuple[MemoryEntry, int]] = field(default_factory=list)
     _sets: dict[int, frozenset[int]] = field(default_factory=dict)
+    _with_key: set[str] = field(default_factory=set)
+    """Ids of hits that stand for an entry with a key."""
     _without_key: int = 0
     _messages: int = 0
     """How many of those that are kept have no key, and how many are messages."""
@@ -70,6 +72,8 @@ class DuplicateFilter:
             for other, other_place in self._kept:
                 same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
                 if same and self._has_words_of(other_place, place):
+                    if entry.key is not None:
+                        self._with_key.add(other.id)
                     return Same(other.id, (entry.id,))
         self._keep(entry, place)
         return None
@@ -121,7 +125,8 @@ class DuplicateFilter:
 
         Keys and days tell things apart: the same text under two keys is two things, and on two days two events.
         """
-        if (entry.key is not None and other.key is not None) or _of_two_days(entry, other):
+        two_keys = entry.key is not None and (other.key is not None or other.id in self._with_key)
+        if two_keys or _of_two_days(entry, other):
             return False
         if _spelling(entry.content) == _spelling(other.content):
             return _asks(entry) == _asks(other)

@@ -272,7 +272,7 @@ class RecallEngine:
             return rank(search, found, coverage, now, self.store, self.analyzer)
         wide = search._replace(request=replace(request, limit=max(request.limit, self.settings.rerank_candidates)))
         hits = rank(wide, found, coverage, now, self.store, self.analyzer)
-        return rerank(self.reranker, request.query, hits, self.settings.rerank_candidates)[: request.limit]
+        return rerank(self.reranker, request.query, hits, self.settings)[: request.limit]
 
     def _collect_candidates(self, text: _TextAnswer, coverage: list[IndexCoverage]) -> Gathered | None:
         """What was proposed, with what the scorer needs; `None` when no source could answer."""

@@ -26,8 +26,7 @@ candidate answers, from `matched`², the cosine above the mean, the same of the 
 to the best score, and whether the question is about somebody's life or about what anybody can look up; of a bare
 question, where a question is asked, a fifth of that.
 
-Neighbours in a conversation and dates raise recall more than the embedder does; docs/guides/recall says what each rule
-is worth.
+Neighbours in a conversation and dates raise recall more than the embedder does (docs/guides/recall).
 """
 
 from __future__ import annotations
@@ -380,9 +379,10 @@ def _relevance(
     if (states := candidates.states_attribute) is not None:
         # Of many texts that state it, each is less likely to be the one that was meant.
         logit += known.attribute * states / np.sqrt(max(1.0, float(states.sum())))
-    # An earlier question that is looked for is found by its words: its vector is that of no answer.
+    # By words alone: an earlier question that is looked for (its vector is that of no answer), and what has no vector.
     bare = candidates.row_question_share[candidates.scored] >= _BARE
     sought = candidates.query_is_question & bare & (questions <= 0)
+    sought = sought if candidates.cosine is None else sought | np.isnan(candidates.cosine[candidates.scored])
     logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
     found = 1.0 / (1.0 + np.exp(-logit))
     found *= 1.0 - questions if candidates.query_is_question else 1.0

@@ -128,6 +128,8 @@ class RecallSettings:
     compared."""
     rerank_candidates: int = 30
     """How many of the best hits a reranker reads."""
+    rerank_seconds: float = 10.0
+    """How long a recall waits for the reranker."""
     weights: ScoringWeights = field(default_factory=ScoringWeights)
 
     @property

@@ -63,8 +63,7 @@ class WordReranker:
     def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
         """The share of the question's words that each text has."""
         wanted = set(query.casefold().split())
-        with self._usage.counting(len(texts)):
-            return [len(wanted & set(text.casefold().split())) / max(1, len(wanted)) for text in texts]
+        return [len(wanted & set(text.casefold().split())) / max(1, len(wanted)) for text in texts]
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -81,9 +81,9 @@ def reranker_of(settings: Settings) -> Reranker | None:
     from jiyi.providers import rerankers
 
     if settings.reranker == "fastembed":
-        return rerankers.FastEmbedReranker(model)
+        return rerankers.FastEmbedReranker(model, timeout=settings.reranker_timeout)
     if settings.reranker == "sentence-transformers":
-        return rerankers.SentenceTransformersReranker(model)
+        return rerankers.SentenceTransformersReranker(model, timeout=settings.reranker_timeout)
     return rerankers.HttpReranker(
         settings.reranker_base_url or "",
         model,

@@ -107,6 +107,7 @@ def with_indexes(
         overlaid_changes=_MAX_OVERLAID if settings.background_indexing else 0,
         parallel_from=_PARALLEL_FROM if settings.storage == EMBEDDED and settings.vectors == "auto" else 0,
         rerank_candidates=settings.rerank_candidates,
+        rerank_seconds=settings.reranker_timeout,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")
     reader = scope_reader(settings, database, text, vectors)

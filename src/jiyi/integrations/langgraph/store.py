@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from heapq import merge
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -179,11 +180,12 @@ class JiyiStore(SharesMemory, ClosesOwnMemory, BaseStore):
         where, rest = filters.where_of(wanted, VALUE)
         plain = ask({**where, IN_CONTENT: {"$exists": False}}, max_results if rest else min(count, max_results))
         large = ask({IN_CONTENT: True}, max_results)
-        kept = [
-            *(hit for hit in plain if filters.matches(value_of(hit), rest)),
-            *(hit for hit in large if filters.matches(value_of(hit), wanted)),
-        ]
-        return sorted(kept, key=lambda hit: hit.relevance_score or 0.0, reverse=True)
+        kept = (
+            (hit for hit in plain if filters.matches(value_of(hit), rest)),
+            (hit for hit in large if filters.matches(value_of(hit), wanted)),
+        )
+        # Each list keeps its order, which a reranker may have made.
+        return list(merge(*kept, key=lambda hit: -(hit.relevance_score or 0.0)))
 
     def _listed(self, namespace: tuple[str, ...], wanted: _Conditions, start: int, end: int) -> list[MemoryEntry]:
         """Items in the order in which they were made, the newest first."""
