@@ -19,6 +19,7 @@ from jiyi.model.note import SEPARATOR
 from jiyi.model.storable import storable
 from jiyi.notes import entries
 from jiyi.notes.entries import NoteEntry, PlacedEntry
+from jiyi.notes.unfilled import says_something
 from jiyi.text import split_chunks
 from jiyi.text.sentences import columns
 
@@ -214,7 +215,8 @@ def _pieces(lines: Sequence[str], units: Sequence[_Unit]) -> Iterator[Piece]:
 
     def flush() -> Iterator[Piece]:
         # A heading is the context of what stands below it. With nothing below it, it answers nothing.
-        if any(unit.kind != "heading" for unit in waiting):
+        below = [line for unit in waiting if unit.kind != "heading" for line in lines[unit.start : unit.end]]
+        if says_something(below):
             yield from _packed(lines, waiting, tuple(title for _, title in path))
         waiting.clear()
 
