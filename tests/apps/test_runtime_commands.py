@@ -83,6 +83,13 @@ def test_scopes_are_apart(run: Any) -> None:
     assert (refused.code, "scope" in refused.err) == (2, True)
 
 
+def test_recall_says_without_a_hit_as_well_what_was_not_searched(jiyi: CommandLine) -> None:
+    jiyi("runtime", "remember", "the cat sleeps", JIYI_EMBEDDER="none")
+    nothing = jiyi("runtime", "recall", "zebra", JIYI_EMBEDDER="none")
+    assert (nothing.code, "note: no embedder is configured" in nothing.out) == (1, True)
+    assert jiyi("runtime", "recall", "zebra", "--json", JIYI_EMBEDDER="none").data["notes"]
+
+
 def test_a_chained_recall_shows_the_link(run: Any) -> None:
     remember(run, "小明 likes hotpot", "小明", "hotpot")
     remember(run, "the hotpot place is in the arcade", "hotpot", "arcade")

@@ -6,15 +6,16 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from jiyi.errors import InvalidScopeError, StorageError
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, IndexCoverage, MemoryEntry
 from jiyi.model.feedback import FeedbackOrder
 from jiyi.model.filters import Filters, make_filters
+from jiyi.model.recalled import notes_of
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime.consolidation import consolidate
@@ -44,6 +45,8 @@ class RankedMemories:
 
     hits: Sequence[MemoryEntry]
     candidates: int
+    coverage: Sequence[IndexCoverage] = ()
+    """What each index contributed, also where nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +133,8 @@ class RuntimeService(ABC):
         return ()
 
     def _as_recalled(self, question: Question, found: RankedMemories, links: Mapping[str, MemoryLink]) -> PendingRecall:
-        notes = dict.fromkeys(
-            (
-                *self.shortcomings(),
-                *(
-                    f"{index.index} did not answer: {index.note}"
-                    for hit in found.hits
-                    if hit.explanation is not None
-                    for index in hit.explanation.coverage
-                    if not index.answered and index.note
-                ),
-            )
-        )
+        of_hits = (index for hit in found.hits if hit.explanation is not None for index in hit.explanation.coverage)
+        notes = dict.fromkeys((*self.shortcomings(), *notes_of(found.coverage), *notes_of(of_hits)))
         for note in notes:
             log.warning("runtime=%s %s", self.name, note)
         memories = RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=tuple(notes))
@@ -159,7 +152,8 @@ class RuntimeService(ABC):
 
     def _find_fairly(self, question: Question) -> RankedMemories:
         found = self.find_each_type(question.text, question.filters, question.limit)
-        return RankedMemories(fair_shares(found.hits, lambda hit: hit.memory_type, question.limit), found.candidates)
+        fair = fair_shares(found.hits, lambda hit: hit.memory_type, question.limit)
+        return replace(found, hits=fair)
 
     def _find_chained(self, question: Question, links: dict[str, MemoryLink]) -> RankedMemories:
         direct = self.find(question.text, question.filters, question.limit)
@@ -168,7 +162,8 @@ class RuntimeService(ABC):
         linked = [(entry, link) for entry, link in further if entry.id not in known]
         first, second = chained_shares([(hit, None) for hit in direct.hits], linked, question.limit)
         links.update({entry.id: link for entry, link in second if link is not None})
-        return RankedMemories([entry for entry, _ in (*first, *second)], direct.candidates + len(linked))
+        found = [entry for entry, _ in (*first, *second)]
+        return RankedMemories(found, direct.candidates + len(linked), direct.coverage)
 
     def _timed(self, request: str, find: Callable[..., RankedMemories], *args: Any) -> RankedMemories:
         begin = time.perf_counter()

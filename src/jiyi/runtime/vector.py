@@ -53,7 +53,7 @@ class VectorRuntimeService(RuntimeService):
         # Two memories that say the same are two memories: consolidation merges them, recall does not hide one.
         request = Request(query=query, filters=filters, limit=limit, duplicates=True)
         found = self._engine.answer_counted(request)
-        return RankedMemories(found.hits, found.candidates)
+        return RankedMemories(found.hits, found.candidates, found.coverage)
 
     def find_each_type(self, query: str, filters: Filters, limit: int) -> RankedMemories:
         """Every type is asked by itself: the types the runtime has used, and those of the best answers of all."""
@@ -71,7 +71,7 @@ class VectorRuntimeService(RuntimeService):
             # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.
             more.sort(key=lambda placed: (placed[0], -_score(placed[1])))
             found.update({hit.id: hit for _, hit in more if hit.id not in found})
-        return RankedMemories(list(found.values()), candidates)
+        return RankedMemories(list(found.values()), candidates, best.coverage)
 
     def find_linked(
         self, first: Sequence[MemoryEntry], filters: Filters, limit: int

@@ -12,7 +12,7 @@ from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
 from jiyi.apps.cli.options import ExplainOption, LimitOption, QueryArgument
 from jiyi.apps.cli.renderables import Block, text
-from jiyi.apps.cli.sanitize import one_line, visible
+from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.apps.cli.times import end_time
 from jiyi.errors import InvalidInputError
@@ -168,7 +168,7 @@ def recall(
         "notes": list(found.notes),
         "hits": [hit.to_dict() for hit in found],
     }
-    notes: list[Block] = [text(f"note: {one_line(visible(note))}", "dim") for note in found.notes]
+    notes = views.notes_of_answer(found.notes)
     draw = views.explained if explain else views.hits
     session.output.result(
         data, lambda: [*notes, *(draw(found, zone, full=False) if found else [text("nothing found", "dim")])]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.memory import AgentMemory
     from jiyi.model.entry import EntryVersion, MemoryEntry
+    from jiyi.model.recalled import RecalledEntries
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The name of the memory in its scope.")]
 KeyOrIdArgument = Annotated[str, typer.Argument(metavar="KEY", help="A key, or the beginning of an id.")]
@@ -162,7 +163,7 @@ def recall(
 ) -> Code:
     """Find the memories that answer QUERY best, best first. Exit code 1 when nothing fits."""
 
-    async def action(memory: AgentMemory) -> tuple[Sequence[MemoryEntry], int, Settings]:
+    async def action(memory: AgentMemory) -> tuple[RecalledEntries, int, Settings]:
         zone = memory.settings.zone
         found = await memory.recall(
             query,
@@ -187,16 +188,18 @@ def recall(
         "query": query,
         "mode": mode,
         "scope": settings.scope,
+        "notes": list(found.notes),
         "hits": [hit.to_dict() for hit in found],
     }
+    notes = views.notes_of_answer(found.notes)
     if not found:
         said = f"nothing fits among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
         if among and min_relevance and mode != "tags":
             said += "; --min-relevance 0 shows the nearest"
-        session.output.result(data, lambda: [text(said, "dim")])
+        session.output.result(data, lambda: [*notes, text(said, "dim")])
         return Code.NOTHING
     draw = views.explained if explain else views.hits
-    session.output.result(data, lambda: draw(found, settings.zone, full=full))
+    session.output.result(data, lambda: [*notes, *draw(found, settings.zone, full=full)])
     return Code.OK
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
     from jiyi.model.entry import EntryVersion
     from jiyi.runtime import BaseMemory, ConsolidationReport, FeedbackResult
+    from jiyi.runtime.values import RecalledMemories
 
 runtime = group("runtime", "Judgments found by their tags: remember, recall, feedback, consolidate, tags.")
 
@@ -92,17 +93,19 @@ def recall(
     if chained and comprehensive:
         raise InvalidInputError("--chained and --comprehensive are two different ways to ask; choose one")
 
-    async def action(memory: AgentMemory) -> tuple[Sequence[BaseMemory], str, Settings]:
+    async def action(memory: AgentMemory) -> tuple[RecalledMemories, str, Settings]:
         room = memory.runtime
         ask = room.chained_recall if chained else room.comprehensive_recall if comprehensive else room.recall
         return await ask(query, limit), room.name, memory.settings
 
     found, name, settings = session.run(action)
-    data = {"query": query, "runtime": name, "memories": [memory.to_dict() for memory in found]}
+    shown = [memory.to_dict() for memory in found]
+    data = {"query": query, "runtime": name, "notes": list(found.notes), "memories": shown}
+    notes = views.notes_of_answer(found.notes)
     if not found:
-        session.output.result(data, lambda: [text("nothing found", "warn")])
+        session.output.result(data, lambda: [*notes, text("nothing found", "warn")])
         return Code.NOTHING
-    session.output.result(data, lambda: views.memories(found, settings.zone))
+    session.output.result(data, lambda: [*notes, *views.memories(found, settings.zone)])
     return Code.OK
 
 

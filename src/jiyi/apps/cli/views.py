@@ -277,6 +277,11 @@ def jobs(found: Sequence[Job]) -> list[Block]:
     return [Table(columns, rows)]
 
 
+def notes_of_answer(notes: Iterable[str]) -> list[Block]:
+    """What an answer lacks."""
+    return [text(f"note: {one_line(visible(note))}", "dim") for note in notes]
+
+
 def memories(found: Sequence[BaseMemory], zone: tzinfo) -> list[Block]:
     """What the runtime found, best first; a linked memory says what led to it."""
     columns = (
