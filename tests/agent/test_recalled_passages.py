@@ -1,6 +1,7 @@
 """What a turn recalls: not its own question, and no reflection that repeats or is outdated."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request
 from jiyi.sync import AgentMemory
+from tests.agent.conftest import OpenMemory
 from tests.support import present
 
 QUESTIONS = ("What is the team password?", "Which password does the team use?")
@@ -89,6 +91,51 @@ def test_a_message_is_shown_whole_where_a_fact_of_it_says_less(memory: AgentMemo
     memory.run_jobs()
     prompt = memory.agent("s").begin("What is Rory allergic to, is it kiwi?").messages[0].text
     assert "It's cashews!" in prompt
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("My sister Mia is a vet in Bonn. She hates fireworks.", "What does Mia do?"),
+        ("My brother Paul has a boat. He keeps it in Hamburg.", "Where is Paul's boat?"),
+        ("我妹妹小雨是兽医。她怕打雷。", "我妹妹小雨怕什么？她是兽医吗？"),
+    ],
+)
+def test_a_message_all_of_whose_facts_are_shown_is_not_said_again(
+    memory: AgentMemory, said: str, question: str
+) -> None:
+    memory.longterm.extract_and_store_memories_for_round("main", "before", said, "OK.")
+    prompt = memory.agent("s").begin(question).messages[0].text
+    for sentence in said.replace("。", ".").rstrip(".").split("."):
+        assert prompt.count(sentence.strip().rstrip("。")) == 1
+
+
+def test_a_message_that_says_more_than_its_shown_facts_is_shown(memory: AgentMemory) -> None:
+    said = "My sister Mia is a vet in Bonn. Guess what happened at work, a parrot bit her!"
+    memory.longterm.extract_and_store_memories_for_round("main", "before", said, "OK.")
+    assert "a parrot bit her" in memory.agent("s").begin("What does my sister Mia do?").messages[0].text
+
+
+@pytest.mark.parametrize(
+    ("asked", "fact", "question"),
+    [
+        (
+            "Please remember: the boat licence expires on 3 March.",
+            "the boat licence expires",
+            "When does the boat licence expire?",
+        ),
+        ("请记住：船证三月三日到期。", "船证三月三日到期", "船证什么时候到期？"),
+    ],
+)
+def test_a_message_that_asks_to_remember_what_a_note_says_is_not_said_again(
+    open_memory: OpenMemory, workspace: Path, asked: str, fact: str, question: str
+) -> None:
+    memory = open_memory(workspace=workspace)
+    memory.notes.init_workspace()
+    memory.chat("before").put({"role": "user", "content": asked})
+    assert memory.agent("s").begin(question).messages[0].text.count(fact) == 1
+    memory.notes.memory_append(asked.partition(":")[2].strip() or asked.partition("：")[2])
+    assert memory.agent("t").begin(question).messages[0].text.count(fact) == 1
 
 
 def test_a_reply_does_not_stand_in_the_place_of_what_the_user_said(memory: AgentMemory) -> None:

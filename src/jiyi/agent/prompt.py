@@ -204,7 +204,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         blocks.relevant += hits
         said.add(blocks.longterm)
         for hit in hits:
-            said.show(hit)
+            said.show(hit, whole=said.holds(hit.content))
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False
 
