@@ -138,6 +138,21 @@ def test_a_message_that_asks_to_remember_what_a_note_says_is_not_said_again(
     assert memory.agent("t").begin(question).messages[0].text.count(fact) == 1
 
 
+def test_what_is_public_is_not_marked_as_said_by_the_user(memory: AgentMemory) -> None:
+    said = "The office wifi is called BlueFish, and I own the router."
+    memory.chat("desk", scope="public").put({"role": "user", "content": said})
+    memory.store("holiday", "Everyone gets Friday off in July", scope="public")
+    for question, source in (
+        ("What is the office wifi called?", "public, session desk"),
+        ("办公室的 wifi 叫 BlueFish 吗？", "公共资料，会话 desk"),
+    ):
+        turn = memory.agent(f"about {source}", user="ann").begin(question)
+        assert f" · {source}] " in turn.messages[0].text
+    assert _source(present(memory.get("holiday", scope="ann")), "ann") == "public · holiday"
+    own = memory.agent("own", user="public").begin("What is the office wifi called?").messages[0].text
+    assert " · user, session desk] " in own
+
+
 def test_a_reply_does_not_stand_in_the_place_of_what_the_user_said(memory: AgentMemory) -> None:
     memory.agent("before").begin("I'm allergic to cashews.").finish("Cashews are nuts, so avoid nuts.")
     memory.run_jobs()
@@ -159,7 +174,7 @@ def test_a_fact_of_an_imported_conversation_is_what_the_user_said(memory: AgentM
         )
     )
     assert _whole_messages([fact, reply, said]) == [said, reply]
-    assert _source(fact) == "user, imported, session before"
+    assert _source(fact, "main") == "user, imported, session before"
 
 
 @pytest.mark.parametrize(
