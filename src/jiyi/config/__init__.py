@@ -20,6 +20,7 @@ from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
 from jiyi.model.address import EMBEDDED, IN_MEMORY, is_postgres_url, mask_passwords
 from jiyi.model.limits import Limits
+from jiyi.model.scope import DEFAULT_SCOPE
 
 ROOT_KEY = "memory"
 PREFIX = "JIYI_"
@@ -27,7 +28,6 @@ CONFIG_VARIABLE = "JIYI_CONFIG"
 HOME_VARIABLE = "JIYI_HOME"
 DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
-DEFAULT_SCOPE = "main"
 
 # Read under these names too, which other programs with a long-term memory use.
 _MODEL_VARIABLES = {
@@ -159,7 +159,7 @@ class Settings:
     strict_scope: bool = setting(
         False,
         parse.flag,
-        "the runtime refuses calls that name no memory_scope, unless scope is set: for hosts with many chats",
+        "calls that name no scope are refused, unless scope is set: for hosts with many chats",
     )
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from jiyi.errors import InvalidScopeError, StorageError
+from jiyi.errors import StorageError
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, IndexCoverage, MemoryEntry
 from jiyi.model.feedback import FeedbackOrder
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.recalled import notes_of
-from jiyi.model.scope import check_scope, visible_scopes
+from jiyi.model.scope import check_scope, missing_scope, visible_scopes
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.dependencies import RuntimeDeps
@@ -95,8 +95,7 @@ class RuntimeService(ABC):
         if scope is not None:
             return check_scope(scope)
         if self.deps.strict_scope:
-            log.error("runtime=%s refused a call without memory_scope", self.name)
-            raise InvalidScopeError("memory_scope is missing, and strict_scope is on: name the scope of the chat")
+            raise missing_scope("memory_scope")
         return self.deps.scope
 
     def question(self, query: str, limit: int, scope: str | None, memory_types: str | Iterable[str] | None) -> Question:

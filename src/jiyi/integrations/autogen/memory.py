@@ -67,6 +67,8 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
         else:
             self._memory, self._owned = check_any_memory("JiyiMemory", memory), False
         self._scope = scope
+        # A memory that it has opened itself is its alone.
+        self._own_scope = self._memory.settings.scope if self._owned and scope is None else scope
         self._name = name
         self._limit = limit
         self._min_relevance = min_relevance
@@ -85,7 +87,7 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
         work = finished(
             self._memory.add,
             _text_of(content, kind),
-            scope=self._scope,
+            scope=self._own_scope,
             metadata={_OWN: own},
             namespace=(_OWN, self._name),
         )
@@ -108,7 +110,7 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
             self._memory.recall,
             text,
             kwargs.get("limit", self._limit),
-            scope=self._scope,
+            scope=self._own_scope,
             min_relevance=kwargs.get("min_relevance", self._min_relevance),
             where=kwargs.get("where"),
         )
@@ -133,7 +135,7 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
 
     async def clear(self) -> None:
         """Forget what was added under this name; its history stays, and other memories of the scope too."""
-        await finished(self._memory.forget_many, scope=self._scope, namespace=(_OWN, self._name))
+        await finished(self._memory.forget_many, scope=self._own_scope, namespace=(_OWN, self._name))
 
     async def close(self) -> None:
         """Close the memory if this object has opened it."""
