@@ -81,6 +81,18 @@ def test_with_strict_scope_a_configured_scope_is_named(open_one: Open) -> None:
         assert memory.runtime.get(memory_id, memory_scope="support-desk") is not None
 
 
+@pytest.mark.parametrize("how", ["recall", "chained_recall", "comprehensive_recall"])
+def test_what_is_less_relevant_than_was_asked_for_is_left_out(open_one: Open, how: str) -> None:
+    with open_one(embedder="bundled") as memory:
+        memory.runtime.remember("fact", "The cat sleeps on the sofa")
+        ask = getattr(memory.runtime, how)
+        assert [found.judgment for found in ask("quantum physics")] == ["The cat sleeps on the sofa"]
+        assert ask("quantum physics", min_relevance=0.02) == []
+        assert len(ask("where does the cat sleep?", min_relevance=0.02)) == 1
+        with pytest.raises(InvalidInputError, match="min_relevance 2 must be a number from 0 to 1"):
+            ask("quantum physics", min_relevance=2)
+
+
 def test_the_runtime_leaves_no_reflection_of_a_fact_that_it_changes(open_one: Open) -> None:
     def fact(number: int) -> str:
         text = f"I own {number} cows"

@@ -17,6 +17,7 @@ from jiyi.apps.cli.options import (
     ExplainOption,
     LimitOption,
     MetadataOption,
+    MinRelevanceOption,
     QueryArgument,
     WhereOption,
     content_or_input,
@@ -146,14 +147,7 @@ def recall(
         typer.Option("--type", metavar="WORD", help="Only this memory type, e.g. fact or message; may be repeated."),
     ] = None,
     context: Annotated[int, typer.Option("--context", metavar="N", help="Show N messages before and after a hit.")] = 0,
-    min_relevance: Annotated[
-        float,
-        typer.Option(
-            "--min-relevance",
-            metavar="NUMBER",
-            help="Leave out what is less likely to answer; 0 shows the nearest.",
-        ),
-    ] = MIN_RELEVANCE,
+    min_relevance: MinRelevanceOption = MIN_RELEVANCE,
     where: WhereOption = None,
     duplicates: Annotated[
         bool, typer.Option("--duplicates", help="Also show memories that say what a better one says.")
@@ -193,10 +187,8 @@ def recall(
     }
     notes = views.notes_of_answer(found.notes)
     if not found:
-        said = f"nothing fits among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
-        if among and min_relevance and mode != "tags":
-            said += "; --min-relevance 0 shows the nearest"
-        session.output.result(data, lambda: [*notes, text(said, "dim")])
+        said = views.nothing_fits(among, settings, can_be_lowered=min_relevance > 0 and mode != "tags")
+        session.output.result(data, lambda: [*notes, said])
         return Code.NOTHING
     draw = views.explained if explain else views.hits
     session.output.result(data, lambda: [*notes, *draw(found, settings.zone, full=full)])

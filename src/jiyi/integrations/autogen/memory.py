@@ -63,12 +63,10 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
         """`limit` is how many memories are recalled at most, and `min_relevance` how likely each has to fit."""
         self._memory: AnyMemory
         if isinstance(memory, str | os.PathLike):
-            self._memory, self._owned = use_memory("JiyiMemory", memory)
+            self._memory, self._owned = use_memory("JiyiMemory", memory, scope)
         else:
             self._memory, self._owned = check_any_memory("JiyiMemory", memory), False
         self._scope = scope
-        # A memory that it has opened itself is its alone.
-        self._own_scope = self._memory.settings.scope if self._owned and scope is None else scope
         self._name = name
         self._limit = limit
         self._min_relevance = min_relevance
@@ -87,7 +85,7 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
         work = finished(
             self._memory.add,
             _text_of(content, kind),
-            scope=self._own_scope,
+            scope=self._scope,
             metadata={_OWN: own},
             namespace=(_OWN, self._name),
         )
@@ -110,7 +108,7 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
             self._memory.recall,
             text,
             kwargs.get("limit", self._limit),
-            scope=self._own_scope,
+            scope=self._scope,
             min_relevance=kwargs.get("min_relevance", self._min_relevance),
             where=kwargs.get("where"),
         )
@@ -135,7 +133,7 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
 
     async def clear(self) -> None:
         """Forget what was added under this name; its history stays, and other memories of the scope too."""
-        await finished(self._memory.forget_many, scope=self._own_scope, namespace=(_OWN, self._name))
+        await finished(self._memory.forget_many, scope=self._scope, namespace=(_OWN, self._name))
 
     async def close(self) -> None:
         """Close the memory if this object has opened it."""

@@ -71,13 +71,10 @@ class JiyiStore(SharesMemory, ClosesOwnMemory, BaseStore):
     ) -> None:
         """`index` is accepted as LangGraph writes it (`{"fields": [...]}`); the memory embeds by itself."""
         self._fields = _fields_of(fields, index)
-        self._scope: str | None = scope
+        self._scope = scope
         self.ttl_config = ttl
         # Before the locks: whoever pickles a store is told by its memory what to do instead.
-        self._memory, self._owned = use_memory("JiyiStore", memory)
-        if self._owned and scope is None:
-            # A memory that the store has opened itself is this store's alone.
-            self._scope = self._memory.settings.scope
+        self._memory, self._owned = use_memory("JiyiStore", memory, scope)
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     @property

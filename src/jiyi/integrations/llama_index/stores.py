@@ -59,7 +59,6 @@ class JiyiChatStore(ClosesOwnMemory, BaseChatStore):
 
     _memory: AgentMemory = PrivateAttr()
     _owned: bool = PrivateAttr(default=False)
-    _own_scope: str | None = PrivateAttr(default=None)
 
     def __init__(
         self,
@@ -81,9 +80,8 @@ class JiyiChatStore(ClosesOwnMemory, BaseChatStore):
         fields: dict[str, Any] = {"path": None if path is None else os.fspath(path), "scope": scope}
         super().__init__(**fields)
         self._owned = memory is None
-        self._memory = AgentMemory.open(path, strict_scope=True) if memory is None else memory
-        # A memory that the store has opened itself is this store's alone.
-        self._own_scope = self._memory.settings.scope if memory is None and scope is None else scope
+        # A store with a scope is one of several: what asks the memory itself has to name one too.
+        self._memory = AgentMemory.open(path, strict_scope=scope is not None) if memory is None else memory
 
     @classmethod
     def class_name(cls) -> str:
@@ -162,7 +160,7 @@ class JiyiChatStore(ClosesOwnMemory, BaseChatStore):
 
     def get_keys(self) -> list[str]:
         """The conversations that are not empty, the oldest first."""
-        sessions = self._memory.list_sessions(scope=self._own_scope)
+        sessions = self._memory.list_sessions(scope=self.scope)
         return [key for key in reversed(sessions) if not self.is_empty(key)]
 
     # --- for ChatMemory ---------------------------------------------------------------------------------------------
@@ -182,18 +180,18 @@ class JiyiChatStore(ClosesOwnMemory, BaseChatStore):
     ) -> MemoryWindow:
         """The window of the chat room, with this summarizer and this count of tokens."""
         chat = self._memory.chat(
-            key, scope=self._own_scope, token_limit=token_limit, summarizer=summarizer, count_tokens=count_tokens
+            key, scope=self.scope, token_limit=token_limit, summarizer=summarizer, count_tokens=count_tokens
         )
         return MemoryWindow.of(chat.get(initial_tokens=initial_tokens))
 
     def _chat(self, key: str) -> Any:
-        return self._memory.chat(key, scope=self._own_scope)
+        return self._memory.chat(key, scope=self.scope)
 
     def _load(self, key: str) -> list[Message]:
-        return list(self._memory.load_conversation_history(key, scope=self._own_scope))
+        return list(self._memory.load_conversation_history(key, scope=self.scope))
 
     def _save(self, key: str, messages: Sequence[Message]) -> None:
-        self._memory.save_conversation_history(key, messages, scope=self._own_scope)
+        self._memory.save_conversation_history(key, messages, scope=self.scope)
 
 
 def loaded_store(data: BaseChatStore | dict[str, Any]) -> BaseChatStore:
