@@ -10,7 +10,9 @@ import pytest
 from jiyi.errors import IndexingError, IndexUnavailableError, InvalidInputError
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
+from jiyi.model.recalled import RecalledEntries
 from jiyi.recall import RecallEngine, Request
+from jiyi.runtime.values import RecalledMemories
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.models import FailingEmbedder
@@ -51,10 +53,14 @@ def coverage(memory: AgentMemory, question: str, **how: Any) -> dict[str, IndexC
 def test_an_answer_without_hits_says_as_well_that_an_index_did_not_answer(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=FailingEmbedder(HashEmbedder(), "500"))
     memory.runtime.remember("fact", "the cat sleeps", "", ["cat"])
-    found = memory.recall("zebra")
     runtime = memory.runtime
-    answers = [runtime.recall("zebra"), runtime.chained_recall("zebra"), runtime.comprehensive_recall("zebra")]
-    for answer in (found, *answers):
+    answers: list[RecalledEntries | RecalledMemories] = [
+        memory.recall("zebra"),
+        runtime.recall("zebra"),
+        runtime.chained_recall("zebra"),
+        runtime.comprehensive_recall("zebra"),
+    ]
+    for answer in answers:
         assert not answer
         assert [note for note in answer.notes if note.startswith("vectors did not answer") and "500" in note]
     said = memory.tools().answer("recall", {"query": "zebra"}).text
