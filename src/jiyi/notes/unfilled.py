@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 _TABLE_RULE: Final = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*")
@@ -15,12 +15,13 @@ _CHECKBOXES: Final = "☐☑☒"
 _PLACEHOLDERS: Final = frozenset({"todo", "tbd", "待办", "待补充"})
 
 
-def says_something(lines: Sequence[str]) -> bool:
+def says_something(lines: Sequence[str], template: Container[str] = frozenset()) -> bool:
     """Whether the lines of a section, without its heading, hold a text.
 
-    Marks of Markdown, comments, the header of a table and a lone TODO are none.
+    Marks of Markdown, comments, the header of a table, a lone TODO and lines of the `template` of the file are none.
     """
-    return any(_is_content(line) for line in _without_table_headers(_without_comments("\n".join(lines)).split("\n")))
+    own = [line for line in lines if line.strip() not in template]
+    return any(_is_content(line) for line in _without_table_headers(_without_comments("\n".join(own)).split("\n")))
 
 
 def _without_comments(text: str) -> str:
