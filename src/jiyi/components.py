@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jiyi.indexing import BackgroundIndexer, Drainer
     from jiyi.jobs import JobWorker
     from jiyi.longterm.dependencies import LongtermDeps
-    from jiyi.model.entry import MemoryEntry
+    from jiyi.model.recalled import RecalledEntries
     from jiyi.notes.service import NotesService
     from jiyi.runtime import MemoryRuntime
     from jiyi.runtime.dependencies import RuntimeCalls
@@ -34,7 +34,7 @@ class Closeable(Protocol):
 class Recaller(Protocol):
     """Answers recall requests: the hybrid engine, or recall by tags alone."""
 
-    def answer(self, request: Request) -> list[MemoryEntry]:
+    def answer(self, request: Request) -> RecalledEntries:
         """Returns the best entries for the request, best first."""
         ...
 

@@ -26,6 +26,7 @@ from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, LineAttribution, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
+from jiyi.model.recalled import RecalledEntries
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.model.strength_decay import DecayRules
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
@@ -138,8 +139,10 @@ class Memory(Protocol):
         min_relevance: float = 0.0,
         duplicates: bool = False,
         time_zone: str | tzinfo | None = None,
-    ) -> builtins.list[MemoryEntry]:
+    ) -> RecalledEntries:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
+
+        The `notes` of the list say what the answer lacks, also of an empty one: an index or embedder that failed.
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone (`time_zone`, or the zone of `now`
@@ -1004,13 +1007,22 @@ class MemoryRuntime:
         *,
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
+        min_relevance: float = 0.0,
     ) -> RecalledMemories:
-        """The memories that answer the query best, best first. The query may be a whole chat record."""
+        """The memories that answer the query best, best first. The query may be a whole chat record.
 
-    def comprehensive_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
+        `score` is the probability that a memory answers, and those below `min_relevance` are left out; 0.02 is a good
+        value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out.
+        """
+
+    def comprehensive_recall(
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+    ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
 
-    def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
+    def chained_recall(
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+    ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.
 
         At most half of the answer is linked, unless the question itself has fewer answers.

@@ -1,6 +1,7 @@
 """What a turn recalls: not its own question, and no reflection that repeats or is outdated."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request
 from jiyi.sync import AgentMemory
+from tests.agent.conftest import OpenMemory
 from tests.support import present
 
 QUESTIONS = ("What is the team password?", "Which password does the team use?")
@@ -91,6 +93,66 @@ def test_a_message_is_shown_whole_where_a_fact_of_it_says_less(memory: AgentMemo
     assert "It's cashews!" in prompt
 
 
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("My sister Mia is a vet in Bonn. She hates fireworks.", "What does Mia do?"),
+        ("My brother Paul has a boat. He keeps it in Hamburg.", "Where is Paul's boat?"),
+        ("我妹妹小雨是兽医。她怕打雷。", "我妹妹小雨怕什么？她是兽医吗？"),
+    ],
+)
+def test_a_message_all_of_whose_facts_are_shown_is_not_said_again(
+    memory: AgentMemory, said: str, question: str
+) -> None:
+    memory.longterm.extract_and_store_memories_for_round("main", "before", said, "OK.")
+    prompt = memory.agent("s").begin(question).messages[0].text
+    for sentence in said.replace("。", ".").rstrip(".").split("."):
+        assert prompt.count(sentence.strip().rstrip("。")) == 1
+
+
+def test_a_message_that_says_more_than_its_shown_facts_is_shown(memory: AgentMemory) -> None:
+    said = "My sister Mia is a vet in Bonn. Guess what happened at work, a parrot bit her!"
+    memory.longterm.extract_and_store_memories_for_round("main", "before", said, "OK.")
+    assert "a parrot bit her" in memory.agent("s").begin("What does my sister Mia do?").messages[0].text
+
+
+@pytest.mark.parametrize(
+    ("asked", "fact", "question"),
+    [
+        (
+            "Please remember: the boat licence expires on 3 March.",
+            "the boat licence expires",
+            "When does the boat licence expire?",
+        ),
+        ("请记住：船证三月三日到期。", "船证三月三日到期", "船证什么时候到期？"),
+    ],
+)
+def test_a_message_that_asks_to_remember_what_a_note_says_is_not_said_again(
+    open_memory: OpenMemory, workspace: Path, asked: str, fact: str, question: str
+) -> None:
+    memory = open_memory(workspace=workspace)
+    memory.notes.init_workspace()
+    memory.chat("before").put({"role": "user", "content": asked})
+    assert memory.agent("s").begin(question).messages[0].text.count(fact) == 1
+    memory.notes.memory_append(asked.partition(":")[2].strip() or asked.partition("：")[2])
+    assert memory.agent("t").begin(question).messages[0].text.count(fact) == 1
+
+
+def test_what_is_public_is_not_marked_as_said_by_the_user(memory: AgentMemory) -> None:
+    said = "The office wifi is called BlueFish, and I own the router."
+    memory.chat("desk", scope="public").put({"role": "user", "content": said})
+    memory.store("holiday", "Everyone gets Friday off in July", scope="public")
+    for question, source in (
+        ("What is the office wifi called?", "public, session desk"),
+        ("办公室的 wifi 叫 BlueFish 吗？", "公共资料，会话 desk"),
+    ):
+        turn = memory.agent(f"about {source}", user="ann").begin(question)
+        assert f" · {source}] " in turn.messages[0].text
+    assert _source(present(memory.get("holiday", scope="ann")), "ann") == "public · holiday"
+    own = memory.agent("own", user="public").begin("What is the office wifi called?").messages[0].text
+    assert " · user, session desk] " in own
+
+
 def test_a_reply_does_not_stand_in_the_place_of_what_the_user_said(memory: AgentMemory) -> None:
     memory.agent("before").begin("I'm allergic to cashews.").finish("Cashews are nuts, so avoid nuts.")
     memory.run_jobs()
@@ -112,7 +174,7 @@ def test_a_fact_of_an_imported_conversation_is_what_the_user_said(memory: AgentM
         )
     )
     assert _whole_messages([fact, reply, said]) == [said, reply]
-    assert _source(fact) == "user, imported, session before"
+    assert _source(fact, "main") == "user, imported, session before"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,10 @@ def test_without_a_model_a_question_is_answered_with_what_was_said_right_before(
         answers = [line for line in lines if line.startswith("  · ")]
         assert [known in line for line in answers] == [True]
         assert lines[-2].endswith(unknown)
-        assert lines[-1].endswith("facts kept: 1]" if known == "walnuts" else "facts kept: 2]")
+        assert [line.rpartition("facts ")[2] for line in lines if "facts kept" in line] == [
+            "kept: 1]",
+            *["kept: 0]"] * 2,
+        ]
     several = jiyi(
         "chat", "--session", "s", "--scope", "b", "-m", "My cat is called Mimi.", "-m", "What is my cat called?"
     )
@@ -234,6 +237,12 @@ def test_a_conversation_shows_how_much_is_used_and_kept(jiyi: CommandLine) -> No
     told = jiyi("chat", typed="我对青霉素过敏，请记住\n/quit\n").out
     assert "tokens" in told
     assert "facts kept: 1]" in told
+
+
+def test_the_facts_that_are_counted_are_those_of_the_round(jiyi: CommandLine) -> None:
+    jiyi("longterm", "add-round", "My brother Paul lives in Hamburg", "ok")
+    told = jiyi("chat", typed="My sister Mia is a vet in Bonn. I am allergic to nuts.\nhow do volcanoes form?\n").lines
+    assert [line.rpartition("facts ")[2] for line in told if "facts kept" in line] == ["kept: 2]", "kept: 0]"]
 
 
 def test_the_model_has_the_memories_and_the_tools(jiyi: CommandLine) -> None:

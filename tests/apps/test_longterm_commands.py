@@ -36,6 +36,8 @@ def test_every_command_has_help_with_examples_and_common_options(jiyi: CommandLi
 @pytest.mark.date_sensitive
 def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    # Without meanings a question such as "which database do we use" has no word in common with PostgreSQL.
+    jiyi.env["JIYI_EMBEDDER"] = "bundled"
     jiyi("store", "stack", "We use PostgreSQL")
     # Settling needs a conflict, and has a test of its own.
     for command in (name for name in COMMANDS if name != "settle"):
@@ -148,3 +150,14 @@ def test_the_picture_shows_every_curve_and_the_threshold() -> None:
     svg = as_svg(curves, 30, 0.1)
     assert svg.count('stroke-width="2"/>') == 4
     assert "recalled 2 times" in svg
+
+
+def test_recall_says_that_nothing_fits_where_nothing_is_relevant(jiyi: CommandLine) -> None:
+    jiyi.env["JIYI_EMBEDDER"] = "bundled"
+    jiyi("longterm", "add-round", "My cat Miso hates dogs", "ok")
+    nothing = jiyi("longterm", "recall", "quantum physics")
+    assert nothing.code == 1
+    assert "nothing fits among" in nothing.out
+    assert jiyi("longterm", "recall", "quantum physics", "--json").data["hits"] == []
+    assert "Miso" in jiyi("longterm", "recall", "quantum physics", "--min-relevance", "0").out
+    assert jiyi("longterm", "recall", "what does my cat hate?").code == 0

@@ -83,6 +83,25 @@ def test_scopes_are_apart(run: Any) -> None:
     assert (refused.code, "scope" in refused.err) == (2, True)
 
 
+def test_recall_says_without_a_hit_as_well_what_was_not_searched(jiyi: CommandLine) -> None:
+    jiyi("runtime", "remember", "the cat sleeps", JIYI_EMBEDDER="none")
+    nothing = jiyi("runtime", "recall", "zebra", JIYI_EMBEDDER="none")
+    assert (nothing.code, "note: no embedder is configured" in nothing.out) == (1, True)
+    assert jiyi("runtime", "recall", "zebra", "--json", JIYI_EMBEDDER="none").data["notes"]
+
+
+@pytest.mark.parametrize("how", [(), ("--chained",), ("--comprehensive",)], ids=["plain", "chained", "comprehensive"])
+def test_recall_says_that_nothing_fits_where_nothing_is_relevant(jiyi: CommandLine, how: tuple[str, ...]) -> None:
+    jiyi.env["JIYI_EMBEDDER"] = "bundled"
+    jiyi("runtime", "remember", "The cat sleeps on the sofa")
+    nothing = jiyi("runtime", "recall", "quantum physics", *how)
+    assert nothing.code == 1
+    assert "nothing fits among 1 memories" in nothing.out
+    assert "--min-relevance 0 shows the nearest" in nothing.out
+    assert "The cat sleeps" in jiyi("runtime", "recall", "quantum physics", "--min-relevance", "0", *how).out
+    assert jiyi("runtime", "recall", "where does the cat sleep?", *how).code == 0
+
+
 def test_a_chained_recall_shows_the_link(run: Any) -> None:
     remember(run, "小明 likes hotpot", "小明", "hotpot")
     remember(run, "the hotpot place is in the arcade", "hotpot", "arcade")

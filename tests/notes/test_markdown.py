@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -151,6 +152,55 @@ def test_every_word_of_a_file_is_in_a_piece_unless_it_is_a_heading_or_front_matt
 def test_a_heading_without_a_text_and_front_matter_are_no_pieces() -> None:
     text = "---\ntags: [trip]\n---\n# 日记\n\n## 项目\n\n## 人物\n小王喜欢喝茶\n"
     assert [piece.text for piece in take_apart(text).pieces] == ["## 人物\n小王喜欢喝茶"]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "---",
+        "***\n\n---",
+        "-",
+        "1.\n2.",
+        "- [ ]",
+        "- [ ] \n- [x]",
+        ">",
+        "> - [ ]",
+        "<!-- write ideas here -->",
+        "<!--\nwrite ideas here\n\nand more\n-->",
+        "TODO",
+        "- [ ] todo:",
+        "待办",
+        "| name | role |\n|------|:---:|",
+        "| name | role |\n|---|---|\n|  |  |",
+        "name | role\n--- | ---",
+        "```python\n```",
+        "…",
+    ],
+)
+def test_a_section_that_nobody_has_filled_in_is_no_piece(below: str) -> None:
+    text = f"# Day\n\n## Plan\n\n{below}\n\n## Notes\n\nThe bank moved the meeting.\n"
+    assert [piece.text for piece in take_apart(text).pieces] == ["## Notes\n\nThe bank moved the meeting."]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "无",
+        "42",
+        "42.",
+        "😀",
+        "- [ ] call the bank",
+        "- [ ] todo: call the bank",
+        "TODO list of the trip",
+        "> said Ben",
+        "<!-- who --> Ben",
+        "| name | role |\n|---|---|\n| Ben | cook |",
+        "```\nx\n```",
+        "- x",
+    ],
+)
+def test_a_section_with_anything_of_its_own_is_a_piece(below: str) -> None:
+    assert [piece.text for piece in take_apart(f"## Plan\n\n{below}\n").pieces] == [f"## Plan\n\n{below}"]
 
 
 @given(lines_of_markdown)

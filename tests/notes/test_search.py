@@ -48,6 +48,24 @@ def test_one_word_of_many_is_enough(desk: Desk) -> None:
     assert desk.places("why on earth did somebody touch our gateway yesterday evening") == ["memory/a.md:1-1"]
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_a_new_workspace_begins_with_is_no_memory(desk: Desk, language: str) -> None:
+    desk.notes.init_workspace(language=language)
+    questions = (
+        "what do you know about me",
+        "What is worth knowing in every session?",
+        "每次会话都值得知道的事",
+        "名字",
+    )
+    for question in questions:
+        assert desk.notes.memory_search(question) == []
+        assert desk.memory.recall(question) == []
+    text = desk.read("MEMORY.md")
+    heading = "## About the user\n" if language == "en" else "## 关于用户\n"
+    desk.write("MEMORY.md", text.replace(heading, f"{heading}\nAnna plays the cello\n"))
+    assert [hit.content for hit in desk.notes.memory_search("cello")] == [f"{heading}\nAnna plays the cello"]
+
+
 def test_titles_weigh_more_than_the_text(desk: Desk) -> None:
     filler = "many other words about nothing in particular are here"
     desk.write("memory/a.md", f"# Diary\n\nA budget was mentioned, {filler}.\n")

@@ -10,11 +10,14 @@ import pytest
 from jiyi.errors import IndexingError, IndexUnavailableError, InvalidInputError
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
+from jiyi.model.recalled import RecalledEntries
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.ports import Embedder
 from jiyi.recall import RecallEngine, Request
+from jiyi.runtime.values import RecalledMemories
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
+from jiyi.testing.models import FailingEmbedder
 from tests.support import keys, present
 
 OpenMemory = Callable[..., AgentMemory]
@@ -47,6 +50,30 @@ def remove(folder: Path, *names: str) -> None:
 def coverage(memory: AgentMemory, question: str, **how: Any) -> dict[str, IndexCoverage]:
     """What the best hit says about the indexes."""
     return {part.index: part for part in present(memory.recall(question, **how)[0].explanation).coverage}
+
+
+def test_an_answer_without_hits_says_as_well_that_an_index_did_not_answer(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=FailingEmbedder(HashEmbedder(), "500"))
+    memory.runtime.remember("fact", "the cat sleeps", "", ["cat"])
+    runtime = memory.runtime
+    answers: list[RecalledEntries | RecalledMemories] = [
+        memory.recall("zebra"),
+        runtime.recall("zebra"),
+        runtime.chained_recall("zebra"),
+        runtime.comprehensive_recall("zebra"),
+    ]
+    for answer in answers:
+        assert not answer
+        assert [note for note in answer.notes if note.startswith("vectors did not answer") and "500" in note]
+    said = memory.tools().answer("recall", {"query": "zebra"}).text
+    assert said.startswith("Nothing is remembered about that. The search was incomplete: vectors did not answer")
+    assert "vectors did not answer" in memory.tools().answer("recall", {"query": "cat"}).text
+
+
+def test_an_answer_of_whole_indexes_lacks_nothing(impatient: AgentMemory) -> None:
+    assert impatient.recall("bees").notes == ()
+    assert impatient.recall("zebra", min_relevance=0.5).notes == ()
+    assert "incomplete" not in impatient.tools().answer("recall", {"query": "bees"}).text
 
 
 def test_whole_indexes_are_said_to_have_answered(impatient: AgentMemory) -> None:

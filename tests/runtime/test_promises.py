@@ -35,10 +35,62 @@ def test_with_strict_scope_a_call_without_a_scope_is_refused(open_one: Open) -> 
         assert memory.runtime.get(memory_id, memory_scope="chat-1") is not None
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory: memory.store("k", "tea"),
+        lambda memory: memory.add("tea"),
+        lambda memory: memory.store_many([{"key": "k", "content": "tea"}]),
+        lambda memory: memory.recall("tea"),
+        lambda memory: memory.get("k"),
+        lambda memory: memory.list(),
+        lambda memory: memory.count(),
+        lambda memory: memory.forget("k"),
+        lambda memory: memory.chat("s"),
+        lambda memory: memory.save_conversation_history("s", [{"role": "user", "content": "tea"}]),
+        lambda memory: memory.load_conversation_history("s"),
+        lambda memory: memory.agent("s"),
+        lambda memory: memory.tools(),
+        lambda memory: memory.runtime.recall("tea"),
+    ],
+)
+def test_with_strict_scope_every_room_refuses_a_call_without_a_scope(open_one: Open, call: Any) -> None:
+    with (
+        open_one(strict_scope=True) as memory,
+        pytest.raises(InvalidScopeError, match=r"(scope|user) is missing, and strict_scope is on: name the scope"),
+    ):
+        call(memory)
+
+
+def test_with_strict_scope_calls_that_name_their_scope_do_what_they_always_do(open_one: Open) -> None:
+    with open_one(strict_scope=True) as memory:
+        memory.store("k", "Ann likes tea", scope="ann")
+        assert [hit.content for hit in memory.recall("tea", scope="ann")] == ["Ann likes tea"]
+        memory.chat("s", scope="ann").put({"role": "user", "content": "hi"})
+        assert memory.agent("s", user="ann").begin("What does Ann like?").finish("Tea.") is not None
+        assert memory.agent("g", kind="group").begin("hello").id
+        made = memory.tools(scope="ann").answer("remember", {"content": "Ann likes jam", "tags": ["jam"]})
+        assert not made.is_error
+        assert memory.maintain() is not None
+        assert memory.doctor()
+
+
 def test_with_strict_scope_a_configured_scope_is_named(open_one: Open) -> None:
     with open_one(strict_scope=True, scope="support-desk") as memory:
         memory_id = memory.runtime.remember("fact", "tea", "", ["tea"])
         assert memory.runtime.get(memory_id, memory_scope="support-desk") is not None
+
+
+@pytest.mark.parametrize("how", ["recall", "chained_recall", "comprehensive_recall"])
+def test_what_is_less_relevant_than_was_asked_for_is_left_out(open_one: Open, how: str) -> None:
+    with open_one(embedder="bundled") as memory:
+        memory.runtime.remember("fact", "The cat sleeps on the sofa")
+        ask = getattr(memory.runtime, how)
+        assert [found.judgment for found in ask("quantum physics")] == ["The cat sleeps on the sofa"]
+        assert ask("quantum physics", min_relevance=0.02) == []
+        assert len(ask("where does the cat sleep?", min_relevance=0.02)) == 1
+        with pytest.raises(InvalidInputError, match="min_relevance 2 must be a number from 0 to 1"):
+            ask("quantum physics", min_relevance=2)
 
 
 def test_the_runtime_leaves_no_reflection_of_a_fact_that_it_changes(open_one: Open) -> None:

@@ -413,3 +413,22 @@ def test_a_memory_that_keeps_nothing_offers_no_tools() -> None:
     assert NoopMemory().tools().openai() == []
     with sync.NoopMemory() as memory, pytest.raises(InvalidInputError, match="there is no tool"):
         memory.tools().call("recall", {"query": "x"})
+
+
+def test_recall_says_who_said_a_message_and_what_is_public(memory: sync.AgentMemory) -> None:
+    memory.chat("desk", scope="public").put({"role": "user", "content": "I own the router of the wifi BlueFish"})
+    memory.store("wifi", "The wifi of the guests is GreenFish", scope="public")
+    memory.chat("home", scope="ann").put({"role": "user", "content": "My own wifi is RedFish"})
+    memory.chat("home", scope="ann").put({"role": "assistant", "content": "A good name for a wifi, RedFish"})
+    memory.chat("home", scope="ann").put({"role": "user", "name": "Ben", "content": "My wifi is GoldFish"})
+    text = memory.tools(scope="ann").answer("recall", {"query": "wifi"}).text
+    for part in (
+        "; public; said in session desk;",
+        "; public; fact;",
+        "; said by the user in session home;",
+        "; said by the assistant in session home;",
+        "; said by Ben in session home;",
+    ):
+        assert part in text
+    told = memory.tools(scope="public").answer("recall", {"query": "BlueFish router"}).text
+    assert "; said by the user in session desk;" in told

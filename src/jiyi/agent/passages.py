@@ -7,6 +7,7 @@ from typing import Final
 from jiyi.agent.dependencies import AgentDeps
 from jiyi.longterm.context import drawn_from_several, may_be_outdated
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, REFLECTION_TYPE, MemoryEntry
+from jiyi.model.scope import PUBLIC
 from jiyi.model.turn import ShownMemory
 from jiyi.prompts.agent import corrected, said_in
 from jiyi.prompts.data import label
@@ -23,7 +24,7 @@ def passage_line(deps: AgentDeps, hit: MemoryEntry, language: Language, *, outda
     text = " ".join(cut_to_tokens(whole, _MAX_PASSAGE, deps.counter).split())
     cut = " […]" if len(text) < len(whole) else ""
     doubt = f" · {may_be_outdated(language)}" if outdated else ""
-    line = f"- [{day} · {_source(hit, language)}{doubt}] {text}{cut}"
+    line = f"- [{day} · {_source(hit, deps.scope, language)}{doubt}] {text}{cut}"
     for fact in hit.corrected_by:
         line += corrected(" ".join(cut_to_tokens(_with_name(fact), _MAX_PASSAGE, deps.counter).split()), language)
     return line
@@ -36,22 +37,33 @@ def _with_name(hit: MemoryEntry) -> str:
     return f"{label(hit.name)}: {hit.content}"
 
 
-def _source(hit: MemoryEntry, language: Language = "en") -> str:
+def _source(hit: MemoryEntry, scope: str, language: Language = "en") -> str:
+    """Where it comes from. What is public is not said by the user, whoever reads it."""
+    is_public = hit.scope == PUBLIC != scope
     if hit.memory_type == NOTE_TYPE and hit.source.references:
         return hit.source.references[0]
     if hit.memory_type == MESSAGE_TYPE:
         who = "user" if hit.role == "user" else "assistant"
-        return said_in(who, hit.conversation_id, language, imported=hit.source.trust == "import")
+        return said_in(
+            _who(who, is_public=is_public), hit.conversation_id, language, imported=hit.source.trust == "import"
+        )
     if hit.source.claim is not None and hit.source.trust in {"user", "agent", "import"}:
         # A fact out of a conversation: its key was made by a program and tells nobody anything.
         who = "user" if hit.source.said_by_user else "assistant"
-        return said_in(who, hit.conversation_id, language, imported=hit.source.trust == "import")
+        return said_in(
+            _who(who, is_public=is_public), hit.conversation_id, language, imported=hit.source.trust == "import"
+        )
     if hit.memory_type == REFLECTION_TYPE:
         return drawn_from_several(language)
-    return hit.key or hit.memory_type
+    name = hit.key or hit.memory_type
+    return f"{said_in(PUBLIC, None, language)} · {name}" if is_public else name
 
 
-def shown_memory(hit: MemoryEntry, part: str) -> ShownMemory:
+def _who(who: str, *, is_public: bool) -> str:
+    return PUBLIC if is_public and who == "user" else who
+
+
+def shown_memory(hit: MemoryEntry, part: str, scope: str) -> ShownMemory:
     """What the turn tells about a memory in its prompt."""
     newer = tuple(fact.content for fact in hit.corrected_by)
-    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit), newer)
+    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit, scope), newer)

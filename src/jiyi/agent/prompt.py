@@ -200,11 +200,11 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         outdated=blocks.conflicts,
     )
     if blocks.longterm:
-        blocks.shown += [shown_memory(hit, "long-term") for hit in hits]
+        blocks.shown += [shown_memory(hit, "long-term", deps.scope) for hit in hits]
         blocks.relevant += hits
         said.add(blocks.longterm)
         for hit in hits:
-            said.show(hit)
+            said.show(hit, whole=said.holds(hit.content))
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False
 
@@ -226,7 +226,7 @@ async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language
         now=deps.stores.now(),
     )
     if shown:
-        blocks.shown += [shown_memory(fact, "profile") for fact in shown]
+        blocks.shown += [shown_memory(fact, "profile", deps.scope) for fact in shown]
         blocks.details["profile"] = f"{len(shown)} of {len(facts)} facts"
 
 
@@ -309,7 +309,7 @@ def _add_passage(deps: AgentDeps, shares: Shares, blocks: Blocks, hit: MemoryEnt
         return False
     blocks.passages, blocks.recalled = lines, block
     blocks.relevant.append(hit)
-    blocks.shown.append(shown_memory(hit, "recalled"))
+    blocks.shown.append(shown_memory(hit, "recalled", deps.scope))
     blocks.details["recalled"] = f"{len(lines)} passages"
     return True
 

@@ -20,6 +20,7 @@ from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.job import Job
 from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
+from jiyi.model.recalled import RecalledEntries
 from jiyi.ports import ImportCounts
 
 if TYPE_CHECKING:
@@ -159,9 +160,7 @@ class MemoryClient:
         found = await self._connection.get(f"/v1/entries/{part(entry.id)}/history")
         return [version_of(each) for each in found["versions"]]
 
-    async def recall(
-        self, query: str, limit: int = 10, *, scope: str | None = None, **options: Any
-    ) -> list[MemoryEntry]:
+    async def recall(self, query: str, limit: int = 10, *, scope: str | None = None, **options: Any) -> RecalledEntries:
         """The entries that answer best, best first; options as in `AgentMemory.recall`.
 
         Without `kind`: the key of the client says whether it asks for a `main` session or for a `group`.
@@ -169,7 +168,7 @@ class MemoryClient:
         await self._connection.own(scope)
         asked = {**options, **_lists(options, "category", "memory_types", "domains")}
         found = await self._connection.ask("/v1/recall", body_of({"query": query, "limit": limit, **asked}))
-        return [hit_of(each) for each in found["hits"]]
+        return RecalledEntries((hit_of(each) for each in found["hits"]), notes=tuple(found["notes"]))
 
     async def list(
         self, *, limit: int = 100, cursor: str | None = None, scope: str | None = None, **conditions: Any

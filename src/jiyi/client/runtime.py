@@ -49,27 +49,42 @@ class ClientRuntime:
         *,
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
+        min_relevance: float = 0.0,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first."""
-        return await self._recall(query, limit, "plain", memory_scope, listed(memory_types))
+        return await self._recall(query, limit, "plain", memory_scope, min_relevance, listed(memory_types))
 
     async def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
     ) -> RecalledMemories:
         """The same with a fair share for every memory type."""
-        return await self._recall(query, limit, "comprehensive", memory_scope)
+        return await self._recall(query, limit, "comprehensive", memory_scope, min_relevance)
 
-    async def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
+    async def chained_recall(
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+    ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on."""
-        return await self._recall(query, limit, "chained", memory_scope)
+        return await self._recall(query, limit, "chained", memory_scope, min_relevance)
 
     async def _recall(
-        self, query: str, limit: int, how: str, memory_scope: str | None, memory_types: list[str] | None = None
+        self,
+        query: str,
+        limit: int,
+        how: str,
+        memory_scope: str | None,
+        min_relevance: float,
+        memory_types: list[str] | None = None,
     ) -> RecalledMemories:
         from jiyi.runtime.values import RecalledMemories
 
         await self._connection.own(memory_scope)
-        asked = {"query": query, "limit": limit, "how": how, "memory_types": memory_types}
+        asked = {
+            "query": query,
+            "limit": limit,
+            "how": how,
+            "memory_types": memory_types,
+            "min_relevance": min_relevance,
+        }
         found = await self._connection.ask("/v1/runtime/recall", body_of(asked))
         return RecalledMemories((_memory(each) for each in found["memories"]), notes=tuple(found["notes"]))
 

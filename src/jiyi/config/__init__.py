@@ -20,6 +20,7 @@ from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
 from jiyi.model.address import EMBEDDED, IN_MEMORY, is_postgres_url, mask_passwords
 from jiyi.model.limits import Limits
+from jiyi.model.scope import DEFAULT_SCOPE
 
 ROOT_KEY = "memory"
 PREFIX = "JIYI_"
@@ -27,7 +28,6 @@ CONFIG_VARIABLE = "JIYI_CONFIG"
 HOME_VARIABLE = "JIYI_HOME"
 DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
-DEFAULT_SCOPE = "main"
 
 # Read under these names too, which other programs with a long-term memory use.
 _MODEL_VARIABLES = {
@@ -149,6 +149,9 @@ class Settings:
     )
     background_indexing: bool = setting(True, parse.flag, "keep the indexes up to date in a thread")
     background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
+    maintain_hours: int = setting(
+        24, parse.whole(0, 24), "jiyi serve maintains the memory every so many hours from 4 in the morning on; 0: never"
+    )
     job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
     forgetting_exempt: tuple[str, ...] = setting(
         ("health", "identity", "safety", "instruction", "requested", "pinned"),
@@ -157,9 +160,7 @@ class Settings:
         "pinned; or none",
     )
     strict_scope: bool = setting(
-        False,
-        parse.flag,
-        "the runtime refuses calls that name no memory_scope, unless scope is set: for hosts with many chats",
+        False, parse.flag, "calls that name no scope are refused, unless scope is set: for hosts with many chats"
     )
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")

@@ -29,12 +29,15 @@ def check_any_memory(owner: str, memory: object) -> AnyMemory:
     )
 
 
-def use_memory(owner: str, memory: AgentMemory | str | os.PathLike[str]) -> tuple[AgentMemory, bool]:
-    """A memory of `jiyi.sync` that is open, and whether `owner` has opened it and has to close it."""
+def use_memory(owner: str, memory: AgentMemory | str | os.PathLike[str], scope: str | None) -> tuple[AgentMemory, bool]:
+    """A memory of `jiyi.sync` that is open, and whether `owner` has opened it and has to close it.
+
+    An owner with a `scope` is one of several: what asks the memory that it opens has to name one too.
+    """
     if isinstance(memory, AgentMemory):
         return memory, False
     if isinstance(memory, str | os.PathLike):
-        return AgentMemory.open(memory, strict_scope=True), True
+        return AgentMemory.open(memory, strict_scope=scope is not None), True
     raise InvalidInputError(
         f"{owner} needs a memory of jiyi.sync or the path of one, not {type(memory).__module__}."
         f"{type(memory).__name__}; open it with jiyi.sync.AgentMemory.open(path)"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.listing import Forgotten, Page
     from jiyi.model.message import Message, MessageLike
+    from jiyi.model.recalled import RecalledEntries
     from jiyi.ports import Progress
     from jiyi.runtime import MemoryRuntime
     from jiyi.tools import BoundTools, Toolbox
@@ -113,8 +114,10 @@ class Memory(AdministrationInterface, Protocol):
         min_relevance: float = 0.0,
         duplicates: bool = False,
         time_zone: str | tzinfo | None = None,
-    ) -> builtins.list[MemoryEntry]:
+    ) -> RecalledEntries:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
+
+        The `notes` of the list say what the answer lacks, also of an empty one: an index or embedder that failed.
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone (`time_zone`, or the zone of `now`

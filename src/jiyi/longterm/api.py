@@ -13,7 +13,7 @@ from jiyi.longterm.context import build_context
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import ForgettingPlan
 from jiyi.longterm.reflection import COOLDOWN_HOURS, THRESHOLD
-from jiyi.longterm.retrieval import Recollections
+from jiyi.longterm.retrieval import Recollections, fitting
 from jiyi.longterm.service import REFLECTION_TYPES, LongtermService
 from jiyi.model import clock
 from jiyi.model.domain import check_domains
@@ -29,7 +29,6 @@ from jiyi.model.forgetting_curve import (
 from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
-from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import DECAY_RATE, final_weights
 
@@ -207,12 +206,7 @@ class Longterm:
         """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
         found = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
-        # What states the attribute that is asked for is relevant, whatever else stands before it.
-        hits = [
-            hit
-            for hit in found
-            if (hit.relevance_score or 0.0) >= MIN_RELEVANCE or hit.score_parts.get("attribute", 0) > 0
-        ]
+        hits = fitting(found)
         scope = check_scope(user_id)
         conflicts = await self._run(self._service.conflicts.of_scopes, visible_scopes(scope))
         return await self._run(

@@ -15,6 +15,7 @@ from jiyi.longterm.router import Route, route
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.request import Request
@@ -57,6 +58,13 @@ class Recollections(list[MemoryEntry]):
     def skipped(self) -> bool:
         """Whether nothing was searched, because the question is small talk."""
         return not self and self.domains == (GENERAL_CHAT,)
+
+
+def fitting(hits: Sequence[MemoryEntry], min_relevance: float = MIN_RELEVANCE) -> list[MemoryEntry]:
+    """The hits that are relevant enough; what states the attribute that is asked for is, whatever stands before it."""
+    return [
+        hit for hit in hits if (hit.relevance_score or 0.0) >= min_relevance or hit.score_parts.get("attribute", 0) > 0
+    ]
 
 
 class Retriever:

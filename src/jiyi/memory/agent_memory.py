@@ -150,7 +150,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
         settings, model = self._settings, self._components.model
         zone = clock.check_zone(time_zone) or settings.zone
         session, is_group = self._session(session_id, zone), check_kind(kind) == "group"
-        scope = group_scope(session, user) if is_group else self._scope(user)
+        scope = group_scope(session, user) if is_group else self._scope(user, "user")
         options = check_options(
             instructions=instructions,
             token_limit=settings.token_limit if token_limit is None else token_limit,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from jiyi.errors import JiyiError, SimpleModeError
 from jiyi.execution import BlockingCalls, Lazy
 from jiyi.model import clock
-from jiyi.model.scope import check_scope
+from jiyi.model.scope import named_scope
 
 if TYPE_CHECKING:
     from jiyi.agent.sessions import AgentSessions
@@ -155,8 +155,8 @@ class MemoryBase:
         if self._components.worker is not None:
             self._components.worker.notify()
 
-    def _scope(self, scope: str | None) -> str:
-        return self._settings.scope if scope is None else check_scope(scope)
+    def _scope(self, scope: str | None, argument: str = "scope") -> str:
+        return named_scope(scope, self._settings, argument)
 
     def _session(self, session_id: str | None, zone: tzinfo | None = None) -> str:
         if session_id is None:

@@ -13,6 +13,7 @@ from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.limits import check_version, check_whole
+from jiyi.model.recalled import RecalledEntries
 from jiyi.model.relevance import check_min_relevance
 from jiyi.model.request import current_request
 from jiyi.model.scope import GROUP_PREFIX, visible_scopes
@@ -117,8 +118,10 @@ class KeyedMemory(MemoryBase):
         min_relevance: float = 0.0,
         duplicates: bool = False,
         time_zone: str | tzinfo | None = None,
-    ) -> list[MemoryEntry]:
+    ) -> RecalledEntries:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
+
+        The `notes` of the list say what the answer lacks, also of an empty one: an index or embedder that failed.
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone (`time_zone`, or the zone of `now`

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import unicodedata
+from typing import Protocol
 
 from jiyi.errors import InvalidScopeError
 from jiyi.model.logs import escape_controls
 
+DEFAULT_SCOPE = "main"
+"""The scope of a memory that was opened without one."""
 PUBLIC = "public"
 ERASED_SCOPE = "erased"
 """Under which the change log keeps ids and times of scopes that were erased. Nobody may be called so."""
@@ -27,6 +30,38 @@ def check_scope(scope: object) -> str:
         _log.error("refused a scope: %s", problem)
         raise InvalidScopeError(f"scope {_shown(scope)} {problem}; pass a non-empty name such as 'main' or a user id")
     return scope
+
+
+class ScopeSettings(Protocol):
+    """The settings that say which scope is meant when a call names none."""
+
+    @property
+    def scope(self) -> str:
+        """The scope that the memory was opened with."""
+        ...
+
+    @property
+    def strict_scope(self) -> bool:
+        """Whether the default scope has to be named."""
+        ...
+
+
+def named_scope(scope: str | None, settings: ScopeSettings, argument: str = "scope") -> str:
+    """The scope of a call: the one it names, else the configured one. Strict mode refuses the default one."""
+    if scope is not None:
+        return check_scope(scope)
+    # A scope that was configured is named; only the default is not.
+    if settings.strict_scope and settings.scope == DEFAULT_SCOPE:
+        raise missing_scope(argument)
+    return settings.scope
+
+
+def missing_scope(argument: str) -> InvalidScopeError:
+    """The error of a call without a scope in strict mode."""
+    _log.error("refused a call without %s: strict_scope is on", argument)
+    return InvalidScopeError(
+        f"{argument} is missing, and strict_scope is on: name the scope of the chat, or open the memory with a scope"
+    )
 
 
 def visible_scopes(scope: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from jiyi.model.change import MemoryChange
 from jiyi.model.chat import Erased
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.listing import Forgotten, Page
+from jiyi.model.recalled import RecalledEntries
 from jiyi.model.scope_report import ScopeReceipt, ScopeStatistics
 from jiyi.noop.agent import NoopAgent
 from jiyi.noop.methods import empty, no_changes, none, raises, returns, returns_entry, signed_as
@@ -107,7 +108,7 @@ class NoopMemory:
     last_position = returns(Memory.last_position, int)
     statistics = returns(Memory.statistics, lambda: ScopeStatistics("main"))
     entries_by_id = returns(Memory.entries_by_id, empty)
-    recall = returns(Memory.recall, list)
+    recall = returns(Memory.recall, RecalledEntries)
     get = returns(Memory.get, none)
     forget = returns(Memory.forget, bool)
     count = returns(Memory.count, int)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jiyi.model.entry import MemoryEntry
     from jiyi.model.limits import Limits
+    from jiyi.model.recalled import RecalledEntries
     from jiyi.ports import ChatModel, ChatStore, RecordStore, TokenCounter
     from jiyi.recall.request import Request
 
@@ -57,6 +57,6 @@ class NotesDeps:
     records: RecordStore
     chats: ChatStore
     """Where conversations leave candidates to keep."""
-    recall: Callable[[Request], list[MemoryEntry]]
+    recall: Callable[[Request], RecalledEntries]
     written: Callable[[], None]
     """Called after rows have changed, so that the indexes follow."""

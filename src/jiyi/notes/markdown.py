@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from jiyi.model.note import SEPARATOR
 from jiyi.model.storable import storable
 from jiyi.notes import entries
 from jiyi.notes.entries import NoteEntry, PlacedEntry
+from jiyi.notes.unfilled import says_something
 from jiyi.text import split_chunks
 from jiyi.text.sentences import columns
 
@@ -84,14 +85,14 @@ def lines_of(text: str) -> list[str]:
     return lines
 
 
-def take_apart(text: str) -> Document:
-    """The pieces of a Markdown text and its front matter."""
+def take_apart(text: str, template: Container[str] = frozenset()) -> Document:
+    """The pieces of a Markdown text and its front matter. A section of nothing but `template` lines is no piece."""
     lines = lines_of(text)
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
     clean = [entries.without_comment(line.removesuffix("\r")) for line in lines]
     front = _front_matter(clean)
     # Front matter describes the file; it is not an answer.
-    pieces = tuple(_pieces(clean, list(_units(clean, front.lines, placed))))
+    pieces = tuple(_pieces(clean, list(_units(clean, front.lines, placed)), template))
     return Document(pieces, front.properties, front.problem)
 
 
@@ -208,13 +209,14 @@ def _underlined(lines: Sequence[str], start: int, end: int) -> _Unit | None:
 # --- pieces -----------------------------------------------------------------------------------------------------------
 
 
-def _pieces(lines: Sequence[str], units: Sequence[_Unit]) -> Iterator[Piece]:
+def _pieces(lines: Sequence[str], units: Sequence[_Unit], template: Container[str]) -> Iterator[Piece]:
     path: list[tuple[int, str]] = []
     waiting: list[_Unit] = []
 
     def flush() -> Iterator[Piece]:
         # A heading is the context of what stands below it. With nothing below it, it answers nothing.
-        if any(unit.kind != "heading" for unit in waiting):
+        below = [line for unit in waiting if unit.kind != "heading" for line in lines[unit.start : unit.end]]
+        if says_something(below, template):
             yield from _packed(lines, waiting, tuple(title for _, title in path))
         waiting.clear()
 

@@ -30,6 +30,8 @@ from jiyi.model.storable import is_storable, storable
 from jiyi.notes import text_encoding
 from jiyi.notes.files import Files
 from jiyi.notes.markdown import Document, take_apart, with_headings
+from jiyi.notes.paths import MEMORY_FILE, is_memory_file
+from jiyi.notes.templates import template_lines
 from jiyi.notes.visibility import WorkspaceIdentity, is_shared
 
 if TYPE_CHECKING:
@@ -173,7 +175,8 @@ class Scanner:
         except text_encoding.UndecodableError as error:
             file = NoteFile(path, stamp, digest, checked, encoding="", problem=f"it is not searched: {error}")
             return NoteUpdate(path, file, ())
-        document = take_apart(text)
+        # What a new workspace begins with is no memory.
+        document = take_apart(text, template_lines(MEMORY_FILE if is_memory_file(path) else path))
         shared = is_shared(path, document)
         entries = tuple(self._entries(path, document, stamp, shared=shared))
         file = NoteFile(path, stamp, digest, checked, shared, len(entries), encoding, document.problem)

@@ -12,6 +12,7 @@ from jiyi.model.daily_note import bounds_of_days
 from jiyi.model.entry import NOTE_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.note import SEPARATOR, NoteHit, is_note_scope, note_place, thread_of
+from jiyi.model.recalled import RecalledEntries, notes_of
 from jiyi.notes.markdown import without_headings
 from jiyi.notes.paths import check_path
 from jiyi.recall.request import MODES, Request
@@ -70,17 +71,19 @@ class NoteSearch:
                 return [hit for hit in hits if hit.path not in stale]
         return []
 
-    def recall_with_notes(self, request: Request, kind: str = "main") -> list[MemoryEntry]:
+    def recall_with_notes(self, request: Request, kind: str = "main") -> RecalledEntries:
         """An ordinary recall that also sees the notes of this workspace which a session of this kind may see."""
         try:
             self._service.scan()
         except NotesError as error:
             # Notes that cannot be checked are not recalled; everything else is, and each hit says so.
             said = IndexCoverage("notes", answered=False, note=str(error))
-            return [_with_coverage(hit, said) for hit in self._recall(request)]
+            found = self._recall(request)
+            notes = (*found.notes, *notes_of([said]))
+            return RecalledEntries((_with_coverage(hit, said) for hit in found), notes=notes)
         scopes = (*request.filters.scopes, *self._identity.scopes(kind))
         found = self._recall(replace(request, filters=replace(request.filters, scopes=scopes)))
-        return [_in_scope(hit, self._identity.scope) for hit in found]
+        return RecalledEntries((_in_scope(hit, self._identity.scope) for hit in found), notes=found.notes)
 
     def _conversations(self, wanted: str | None, kind: str) -> tuple[str, ...]:
         """The threads of the files that a path names: one file, or all below a folder."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 LANGUAGES: Final = ("en", "zh")
@@ -96,3 +97,10 @@ _CHINESE: Final = {
 }
 
 TEMPLATES: Final = {"en": _ENGLISH, "zh": _CHINESE}
+
+
+@cache
+def template_lines(name: str) -> frozenset[str]:
+    """The lines that this file has in a new workspace, in every language; none of a file without a template."""
+    texts = [files[name] for files in TEMPLATES.values() if name in files]
+    return frozenset(line.strip() for text in texts for line in text.splitlines() if line.strip())

@@ -45,8 +45,22 @@ _WEEKDAYS: Final = {
 }
 _TODAY: Final = {"en": "Today is {weekday}, {day}.", "zh": "今天是{day}，{weekday}。"}
 _WHO: Final = {
-    "en": {"user": "user", "assistant": "assistant", "imported": "imported", "session": "session", "and": ", "},
-    "zh": {"user": "用户", "assistant": "助手", "imported": "导入", "session": "会话", "and": "，"},
+    "en": {
+        "user": "user",
+        "assistant": "assistant",
+        "public": "public",
+        "imported": "imported",
+        "session": "session",
+        "and": ", ",
+    },
+    "zh": {
+        "user": "用户",
+        "assistant": "助手",
+        "public": "公共资料",
+        "imported": "导入",
+        "session": "会话",
+        "and": "，",
+    },
 }
 _CORRECTED: Final = {"en": " (corrected later: {text})", "zh": "（后来已更正：{text}）"}
 

@@ -17,6 +17,7 @@ from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
+from jiyi.model.recalled import NO_EMBEDDER, RecalledEntries, notes_of
 from jiyi.ports import ALONE, EmbedsQuestions
 from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
@@ -96,12 +97,10 @@ class RecallEngine:
     with_archived: WithArchived | None = None
     """Lets a text source find entries as well that are in no index any more."""
 
-    def answer(self, request: Request) -> list[MemoryEntry]:
-        """The best entries for the question, best first.
-
-        Equal scores: newer first, then by key, then by text, then by conversation and place in it.
-        """
-        return self.answer_counted(request).hits
+    def answer(self, request: Request) -> RecalledEntries:
+        """The best entries, best first. Equal scores: newer first, then by key, text, conversation and place in it."""
+        answer = self.answer_counted(request)
+        return RecalledEntries(answer.hits, notes=notes_of(answer.coverage))
 
     def answer_counted(self, request: Request) -> Answer:
         """The same with how many candidates there were. Every entrance passes here.
@@ -262,7 +261,8 @@ class RecallEngine:
         if found is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        return Answer(self._ranked(text.search, found, tuple(coverage), now), len(found.ids))
+        ranked = self._ranked(text.search, found, tuple(coverage), now)
+        return Answer(ranked, len(found.ids), coverage=tuple(coverage))
 
     def _ranked(
         self, search: Search, found: Gathered, coverage: tuple[IndexCoverage, ...], now: datetime
@@ -318,7 +318,7 @@ class RecallEngine:
                 "mode 'semantic' compares meanings and no embedder is configured; "
                 "set embedder to bundled, or use mode 'keyword'"
             )
-        coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
+        coverage.append(IndexCoverage("vectors", answered=False, note=NO_EMBEDDER))
         return False
 
     def _in_parallel(self, text: _TextAnswer, scanned: Event) -> Future[_TextAnswer]:

@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from jiyi.errors import InvalidInputError
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.scoring import FinalWeights
 
@@ -54,6 +54,8 @@ class Answer(NamedTuple):
     """How many entries were compared."""
     may_be_corrected: bool = True
     """Whether facts of the hits may have been corrected; only a search that has looked says no."""
+    coverage: tuple[IndexCoverage, ...] = ()
+    """What each index contributed, also where there are no hits."""
 
 
 def check_mode(mode: str) -> None:

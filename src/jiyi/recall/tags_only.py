@@ -8,7 +8,8 @@ from datetime import tzinfo
 from typing import Final
 
 from jiyi.errors import SimpleModeError
-from jiyi.model.entry import IndexCoverage, MemoryEntry
+from jiyi.model.entry import IndexCoverage
+from jiyi.model.recalled import RecalledEntries
 from jiyi.ports import RecordStore
 from jiyi.recall.request import Request, check_mode
 from jiyi.recall.tags import TagMirror, answer_by_tags
@@ -27,7 +28,7 @@ class TagsOnlyRecall:
     off: tuple[str, ...] = INDEXES
     """What would have answered as well; hits name it."""
 
-    def answer(self, request: Request) -> list[MemoryEntry]:
+    def answer(self, request: Request) -> RecalledEntries:
         """The entries whose tags stand in the question, most tags first."""
         check_mode(request.mode)
         if request.mode not in {"hybrid", "tags"}:
@@ -37,7 +38,7 @@ class TagsOnlyRecall:
         off = tuple(
             IndexCoverage(name, answered=False, note="off in simple mode (enable_simple_memory)") for name in self.off
         )
-        return answer_by_tags(self.store, self.tags, request, self.zone, off).hits
+        return RecalledEntries(answer_by_tags(self.store, self.tags, request, self.zone, off).hits)
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
         """Refused: there are no vectors."""

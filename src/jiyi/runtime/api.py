@@ -57,17 +57,24 @@ class MemoryRuntime(Protocol):
         *,
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
+        min_relevance: float = 0.0,
     ) -> RecalledMemories:
-        """The memories that answer the query best, best first. The query may be a whole chat record."""
+        """The memories that answer the query best, best first. The query may be a whole chat record.
+
+        `score` is the probability that a memory answers, and those below `min_relevance` are left out; 0.02 is a good
+        value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out.
+        """
         ...
 
     async def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
         ...
 
-    async def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
+    async def chained_recall(
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+    ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.
 
         At most half of the answer is linked, unless the question itself has fewer answers.
@@ -213,21 +220,24 @@ class Runtime:
         *,
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
+        min_relevance: float = 0.0,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
-        question = self._service.question(query, limit, memory_scope, memory_types)
+        question = self._service.question(query, limit, memory_scope, memory_types, min_relevance)
         return self._noted(await self._calls.recall(self._service.recall, question))
 
     async def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
-        question = self._service.question(query, limit, memory_scope, None)
+        question = self._service.question(query, limit, memory_scope, None, min_relevance)
         return self._noted(await self._calls.recall(self._service.comprehensive_recall, question))
 
-    async def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
+    async def chained_recall(
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+    ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by."""
-        question = self._service.question(query, limit, memory_scope, None)
+        question = self._service.question(query, limit, memory_scope, None, min_relevance)
         return self._noted(await self._calls.recall(self._service.chained_recall, question))
 
     def _noted(self, answer: PendingRecall) -> RecalledMemories:

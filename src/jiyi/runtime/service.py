@@ -6,16 +6,18 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from jiyi.errors import InvalidScopeError, StorageError
+from jiyi.errors import StorageError
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, IndexCoverage, MemoryEntry
 from jiyi.model.feedback import FeedbackOrder
 from jiyi.model.filters import Filters, make_filters
-from jiyi.model.scope import check_scope, visible_scopes
+from jiyi.model.recalled import notes_of
+from jiyi.model.relevance import check_min_relevance
+from jiyi.model.scope import check_scope, missing_scope, visible_scopes
 from jiyi.model.strength_decay import DecayRules
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.dependencies import RuntimeDeps
@@ -36,6 +38,8 @@ class Question:
     text: str
     limit: int
     filters: Filters
+    min_relevance: float = 0.0
+    """Memories that are less relevant are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class RankedMemories:
 
     hits: Sequence[MemoryEntry]
     candidates: int
+    coverage: Sequence[IndexCoverage] = ()
+    """What each index contributed, also where nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +74,11 @@ class RuntimeService(ABC):
     # --- how memories are found -----------------------------------------------------------------------------------
 
     @abstractmethod
-    def find(self, query: str, filters: Filters, limit: int) -> RankedMemories:
+    def find(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
         """The best ones for the query."""
 
     @abstractmethod
-    def find_each_type(self, query: str, filters: Filters, limit: int) -> RankedMemories:
+    def find_each_type(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
         """The best ones of every memory type, up to `limit` each, in one order."""
 
     @abstractmethod
@@ -92,18 +98,24 @@ class RuntimeService(ABC):
         if scope is not None:
             return check_scope(scope)
         if self.deps.strict_scope:
-            log.error("runtime=%s refused a call without memory_scope", self.name)
-            raise InvalidScopeError("memory_scope is missing, and strict_scope is on: name the scope of the chat")
+            raise missing_scope("memory_scope")
         return self.deps.scope
 
-    def question(self, query: str, limit: int, scope: str | None, memory_types: str | Iterable[str] | None) -> Question:
+    def question(
+        self,
+        query: str,
+        limit: int,
+        scope: str | None,
+        memory_types: str | Iterable[str] | None,
+        min_relevance: float,
+    ) -> Question:
         """The arguments of a recall, checked. Messages of conversations are left out unless they are asked for."""
         own = self.scope(scope)
         text = self.deps.limits.check_query(query)
         count = self.deps.limits.check_limit(limit)
         excluded = (MESSAGE_TYPE,) if memory_types is None else ()
         filters = make_filters(visible_scopes(own), memory_types=memory_types, without_types=excluded)
-        return Question(text, count, filters)
+        return Question(text, count, filters, check_min_relevance(min_relevance))
 
     def add(self, entries: Sequence[MemoryEntry]) -> None:
         """Store new memories in one transaction."""
@@ -112,7 +124,7 @@ class RuntimeService(ABC):
 
     def recall(self, question: Question) -> PendingRecall:
         """The best answers."""
-        found = self._timed("recall", self.find, question.text, question.filters, question.limit)
+        found = self._timed("recall", self.find, *_asked(question))
         return self._as_recalled(question, found, {})
 
     def comprehensive_recall(self, question: Question) -> PendingRecall:
@@ -130,18 +142,8 @@ class RuntimeService(ABC):
         return ()
 
     def _as_recalled(self, question: Question, found: RankedMemories, links: Mapping[str, MemoryLink]) -> PendingRecall:
-        notes = dict.fromkeys(
-            (
-                *self.shortcomings(),
-                *(
-                    f"{index.index} did not answer: {index.note}"
-                    for hit in found.hits
-                    if hit.explanation is not None
-                    for index in hit.explanation.coverage
-                    if not index.answered and index.note
-                ),
-            )
-        )
+        of_hits = (index for hit in found.hits if hit.explanation is not None for index in hit.explanation.coverage)
+        notes = dict.fromkeys((*self.shortcomings(), *notes_of(found.coverage), *notes_of(of_hits)))
         for note in notes:
             log.warning("runtime=%s %s", self.name, note)
         memories = RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=tuple(notes))
@@ -162,17 +164,19 @@ class RuntimeService(ABC):
             log.warning("runtime=%s recalled memories could not be touched: %s", self.name, type(error).__name__)
 
     def _find_fairly(self, question: Question) -> RankedMemories:
-        found = self.find_each_type(question.text, question.filters, question.limit)
-        return RankedMemories(fair_shares(found.hits, lambda hit: hit.memory_type, question.limit), found.candidates)
+        found = self.find_each_type(*_asked(question))
+        fair = fair_shares(found.hits, lambda hit: hit.memory_type, question.limit)
+        return replace(found, hits=fair)
 
     def _find_chained(self, question: Question, links: dict[str, MemoryLink]) -> RankedMemories:
-        direct = self.find(question.text, question.filters, question.limit)
+        direct = self.find(*_asked(question))
         further = self.find_linked(direct.hits[:MAX_FOLLOWED], question.filters, question.limit + len(direct.hits))
         known = {hit.id for hit in direct.hits}
         linked = [(entry, link) for entry, link in further if entry.id not in known]
         first, second = chained_shares([(hit, None) for hit in direct.hits], linked, question.limit)
         links.update({entry.id: link for entry, link in second if link is not None})
-        return RankedMemories([entry for entry, _ in (*first, *second)], direct.candidates + len(linked))
+        found = [entry for entry, _ in (*first, *second)]
+        return RankedMemories(found, direct.candidates + len(linked), direct.coverage)
 
     def _timed(self, request: str, find: Callable[..., RankedMemories], *args: Any) -> RankedMemories:
         begin = time.perf_counter()
@@ -263,3 +267,7 @@ class RuntimeService(ABC):
     def list_tags(self, scope: str, limit: int, offset: int) -> Sequence[tuple[str, int]]:
         """The tags that the scope sees, the most used first."""
         return self.deps.records.tag_usage(visible_scopes(scope), limit=limit, offset=offset)
+
+
+def _asked(question: Question) -> tuple[str, Filters, int, float]:
+    return question.text, question.filters, question.limit, question.min_relevance

@@ -39,16 +39,16 @@ class VectorRuntimeService(RuntimeService):
     def warn_unfindable(self, entries: Sequence[MemoryEntry]) -> None:
         """Whatever has a text can be found."""
 
-    def find(self, query: str, filters: Filters, limit: int) -> RankedMemories:
+    def find(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
         """The best ones for the query."""
         # Two memories that say the same are two memories: consolidation merges them, recall does not hide one.
-        request = Request(query=query, filters=filters, limit=limit, duplicates=True)
+        request = Request(query=query, filters=filters, limit=limit, duplicates=True, min_relevance=min_relevance)
         found = self._engine.answer_counted(request)
-        return RankedMemories(found.hits, found.candidates)
+        return RankedMemories(found.hits, found.candidates, found.coverage)
 
-    def find_each_type(self, query: str, filters: Filters, limit: int) -> RankedMemories:
+    def find_each_type(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
         """Every type is asked by itself: the types the runtime has used, and those of the best answers of all."""
-        best = self.find(query, filters, limit)
+        best = self.find(query, filters, limit, min_relevance)
         candidates = best.candidates
         found = {hit.id: hit for hit in best.hits}
         types = {*self.deps.store.memory_types(filters.scopes), *(hit.memory_type for hit in found.values())}
@@ -56,13 +56,13 @@ class VectorRuntimeService(RuntimeService):
             more: list[tuple[int, MemoryEntry]] = []
             for kind in sorted(types):
                 only = replace(filters, memory_types=(kind,), without_types=())
-                of_type = self.find(query, only, limit)
+                of_type = self.find(query, only, limit, min_relevance)
                 candidates += of_type.candidates
                 more += enumerate(of_type.hits)
             # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.
             more.sort(key=lambda placed: (placed[0], -_score(placed[1])))
             found.update({hit.id: hit for _, hit in more if hit.id not in found})
-        return RankedMemories(list(found.values()), candidates)
+        return RankedMemories(list(found.values()), candidates, best.coverage)
 
     def find_linked(
         self, first: Sequence[MemoryEntry], filters: Filters, limit: int

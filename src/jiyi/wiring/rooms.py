@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from jiyi.config import DEFAULT_SCOPE
 from jiyi.errors import ConfigError
+from jiyi.model.scope import DEFAULT_SCOPE
 from jiyi.wiring.models import judging_embedder, pair_reader, task_models
 
 if TYPE_CHECKING:

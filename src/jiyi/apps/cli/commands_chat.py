@@ -18,7 +18,7 @@ from jiyi.apps.cli.renderables import Block, Column, Table, text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError, JiyiError, ModelError
-from jiyi.model.entry import FACT_TYPE
+from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.text import detect_language
 from jiyi.text.questions import question_share
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jiyi.model.message import Message
 
 _SHOWN = 20
+_FACTS_LOOKED_AT = 50
 _REMINDED = 3
 _EXTRACTION_LOOKS = 100
 _EXTRACTION_PAUSE = 0.02
@@ -219,13 +220,25 @@ class Conversation:
         await self._status(turn)
 
     async def _status(self, turn: Turn) -> None:
-        """How much of the prompt is used, and how much is kept."""
+        """How much of the prompt is used, and how many facts this round has brought."""
         if self._one_shot:
             return
         budget = turn.budget
-        kept = await self._memory.count(memory_types=FACT_TYPE)
         used = f"{budget.tokens:,} of {budget.limit - budget.reply:,} tokens"
-        await self._say({}, [text(f"[{used} · memories shown: {len(turn.memories)} · facts kept: {kept:,}]", "dim")])
+        # With a model facts are looked for in the background, while the user types.
+        waiting = await self._memory.jobs(states=("queued", "running"), limit=1)
+        kept = "being looked for" if waiting else f"kept: {await self._facts_of(turn):,}"
+        await self._say({}, [text(f"[{used} · memories shown: {len(turn.memories)} · facts {kept}]", "dim")])
+
+    async def _facts_of(self, turn: Turn) -> int:
+        """How many facts were made of what the user said in this turn."""
+        session = self._agent.session_id
+        said = await self._memory.list(memory_types=MESSAGE_TYPE, conversation_id=session, limit=_SHOWN)
+        message = next((each for each in said if each.role == "user"), None)
+        if message is None or message.content.strip() != turn.text.strip():
+            return 0  # not to be quoted, so that nothing is kept of it either
+        facts = await self._memory.list(memory_types=FACT_TYPE, conversation_id=session, limit=_FACTS_LOOKED_AT)
+        return sum(message.id in fact.source.references for fact in facts)
 
     async def _remind(self, said: str) -> None:
         """Without a model: what is already known, which is not kept as something that was said."""

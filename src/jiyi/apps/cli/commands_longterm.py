@@ -10,19 +10,21 @@ import typer
 from jiyi.apps.cli import views, views_longterm
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
-from jiyi.apps.cli.options import ExplainOption, LimitOption, QueryArgument
+from jiyi.apps.cli.options import ExplainOption, LimitOption, MinRelevanceOption, QueryArgument
 from jiyi.apps.cli.renderables import Block, text
-from jiyi.apps.cli.sanitize import one_line, visible
+from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.apps.cli.times import end_time
 from jiyi.errors import InvalidInputError
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting, check_threshold
+from jiyi.model.relevance import MIN_RELEVANCE, check_min_relevance
 from jiyi.model.scoring import FinalWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
+    from jiyi.config import Settings
     from jiyi.longterm.conflicts import Conflict, Replaced, Winner
     from jiyi.longterm.forgetting import ForgettingPlan
     from jiyi.longterm.retrieval import Recollections
@@ -139,12 +141,14 @@ def recall(
     ] = None,
     explain: ExplainOption = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Show the block for a prompt instead.")] = False,
+    min_relevance: MinRelevanceOption = MIN_RELEVANCE,
 ) -> Code:
-    """Find the long-term memories that answer QUERY best, best first. Exit code 1 when there is none."""
+    """Find the long-term memories that answer QUERY best, best first. Exit code 1 when nothing fits."""
     if prompt:
         return _prompt(session, query, limit)
+    from jiyi.longterm.retrieval import fitting
 
-    async def action(memory: AgentMemory) -> tuple[Recollections, tzinfo]:
+    async def action(memory: AgentMemory) -> tuple[Recollections, int, Settings]:
         zone, scope = memory.settings.zone, memory.settings.scope
         found = await memory.longterm.retrieve_relevant_memories(
             scope,
@@ -158,22 +162,23 @@ def recall(
             # Showing memories is no use of them: it must not change what is forgotten.
             touch=False,
         )
-        return found, zone
+        return found, 0 if fitting(found, least) else await memory.count(), memory.settings
 
-    found, zone = session.run(action)
+    least = check_min_relevance(min_relevance)
+    found, among, settings = session.run(action)
+    hits = fitting(found, least)
     data = {
         "query": query,
         "domains": list(found.domains),
         "routed_by": found.routed_by,
         "notes": list(found.notes),
-        "hits": [hit.to_dict() for hit in found],
+        "hits": [hit.to_dict() for hit in hits],
     }
-    notes: list[Block] = [text(f"note: {one_line(visible(note))}", "dim") for note in found.notes]
+    notes = views.notes_of_answer(found.notes)
     draw = views.explained if explain else views.hits
-    session.output.result(
-        data, lambda: [*notes, *(draw(found, zone, full=False) if found else [text("nothing found", "dim")])]
-    )
-    return Code.OK if found else Code.NOTHING
+    nothing = views.nothing_fits(among, settings, can_be_lowered=least > 0)
+    session.output.result(data, lambda: [*notes, *(draw(hits, settings.zone, full=False) if hits else [nothing])])
+    return Code.OK if hits else Code.NOTHING
 
 
 @command("reflect", needs_memory=True, into=longterm, examples=["jiyi longterm reflect --threshold 0.5 --cooldown 0"])

@@ -17,6 +17,7 @@ from jiyi.apps.cli.options import (
     ExplainOption,
     LimitOption,
     MetadataOption,
+    MinRelevanceOption,
     QueryArgument,
     WhereOption,
     content_or_input,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.memory import AgentMemory
     from jiyi.model.entry import EntryVersion, MemoryEntry
+    from jiyi.model.recalled import RecalledEntries
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The name of the memory in its scope.")]
 KeyOrIdArgument = Annotated[str, typer.Argument(metavar="KEY", help="A key, or the beginning of an id.")]
@@ -145,14 +147,7 @@ def recall(
         typer.Option("--type", metavar="WORD", help="Only this memory type, e.g. fact or message; may be repeated."),
     ] = None,
     context: Annotated[int, typer.Option("--context", metavar="N", help="Show N messages before and after a hit.")] = 0,
-    min_relevance: Annotated[
-        float,
-        typer.Option(
-            "--min-relevance",
-            metavar="NUMBER",
-            help="Leave out what is less likely to answer; 0 shows the nearest.",
-        ),
-    ] = MIN_RELEVANCE,
+    min_relevance: MinRelevanceOption = MIN_RELEVANCE,
     where: WhereOption = None,
     duplicates: Annotated[
         bool, typer.Option("--duplicates", help="Also show memories that say what a better one says.")
@@ -162,7 +157,7 @@ def recall(
 ) -> Code:
     """Find the memories that answer QUERY best, best first. Exit code 1 when nothing fits."""
 
-    async def action(memory: AgentMemory) -> tuple[Sequence[MemoryEntry], int, Settings]:
+    async def action(memory: AgentMemory) -> tuple[RecalledEntries, int, Settings]:
         zone = memory.settings.zone
         found = await memory.recall(
             query,
@@ -187,16 +182,16 @@ def recall(
         "query": query,
         "mode": mode,
         "scope": settings.scope,
+        "notes": list(found.notes),
         "hits": [hit.to_dict() for hit in found],
     }
+    notes = views.notes_of_answer(found.notes)
     if not found:
-        said = f"nothing fits among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
-        if among and min_relevance and mode != "tags":
-            said += "; --min-relevance 0 shows the nearest"
-        session.output.result(data, lambda: [text(said, "dim")])
+        said = views.nothing_fits(among, settings, can_be_lowered=min_relevance > 0 and mode != "tags")
+        session.output.result(data, lambda: [*notes, said])
         return Code.NOTHING
     draw = views.explained if explain else views.hits
-    session.output.result(data, lambda: draw(found, settings.zone, full=full))
+    session.output.result(data, lambda: [*notes, *draw(found, settings.zone, full=full)])
     return Code.OK
 
 

@@ -11,10 +11,11 @@ import typer
 from jiyi.apps.cli import views
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
-from jiyi.apps.cli.options import EraseOption, LimitOption
+from jiyi.apps.cli.options import EraseOption, LimitOption, MinRelevanceOption
 from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError
+from jiyi.model.relevance import MIN_RELEVANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
     from jiyi.model.entry import EntryVersion
     from jiyi.runtime import BaseMemory, ConsolidationReport, FeedbackResult
+    from jiyi.runtime.values import RecalledMemories
 
 runtime = group("runtime", "Judgments found by their tags: remember, recall, feedback, consolidate, tags.")
 
@@ -87,22 +89,28 @@ def recall(
         bool, typer.Option("--chained", help="Follow the first hits one step further, and say by which link.")
     ] = False,
     comprehensive: Annotated[bool, typer.Option("--comprehensive", help="A fair share for every memory type.")] = False,
+    min_relevance: MinRelevanceOption = MIN_RELEVANCE,
 ) -> Code:
-    """Find the memories that QUERY speaks of, best first. Exit code 1 when there is none."""
+    """Find the memories that QUERY speaks of, best first. Exit code 1 when nothing fits."""
     if chained and comprehensive:
         raise InvalidInputError("--chained and --comprehensive are two different ways to ask; choose one")
 
-    async def action(memory: AgentMemory) -> tuple[Sequence[BaseMemory], str, Settings]:
+    async def action(memory: AgentMemory) -> tuple[RecalledMemories, str, int, Settings]:
         room = memory.runtime
         ask = room.chained_recall if chained else room.comprehensive_recall if comprehensive else room.recall
-        return await ask(query, limit), room.name, memory.settings
+        found = await ask(query, limit, min_relevance=min_relevance)
+        return found, room.name, 0 if found else await memory.count(), memory.settings
 
-    found, name, settings = session.run(action)
-    data = {"query": query, "runtime": name, "memories": [memory.to_dict() for memory in found]}
+    found, name, among, settings = session.run(action)
+    shown = [memory.to_dict() for memory in found]
+    data = {"query": query, "runtime": name, "notes": list(found.notes), "memories": shown}
+    notes = views.notes_of_answer(found.notes)
     if not found:
-        session.output.result(data, lambda: [text("nothing found", "warn")])
+        by_tags = settings.enable_simple_memory
+        said = views.nothing_fits(among, settings, can_be_lowered=min_relevance > 0 and not by_tags)
+        session.output.result(data, lambda: [*notes, said])
         return Code.NOTHING
-    session.output.result(data, lambda: views.memories(found, settings.zone))
+    session.output.result(data, lambda: [*notes, *views.memories(found, settings.zone)])
     return Code.OK
 
 

@@ -14,11 +14,16 @@ MODES_WITHOUT_EMBEDDER: Final = ("keyword", "tags")
 
 QueryArgument = Annotated[str, typer.Argument(metavar="QUERY", help="A question or words; any text at all.")]
 LimitOption = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
+MinRelevanceOption = Annotated[
+    float,
+    typer.Option(
+        "--min-relevance", metavar="NUMBER", help="Leave out what is less likely to answer; 0 shows the nearest."
+    ),
+]
 ExplainOption = Annotated[bool, typer.Option("--explain", "-e", help="Show each part of the score and what matched.")]
 EraseOption = Annotated[
     bool, typer.Option("--erase", help="Delete the texts of all its versions as well, permanently.")
 ]
-
 
 WhereOption = Annotated[
     str | None,

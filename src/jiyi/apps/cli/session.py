@@ -80,7 +80,8 @@ class Session:
         if self.options.scope is not None:
             settings["scope"] = self.options.scope
         # Threads would only delay the end: the next recall indexes what is left, and maintain runs the jobs.
-        threads = {"background_indexing": False, "background_jobs": False}
+        # Whoever types a command is one user: only a host with many chats has to name each scope.
+        threads = {"background_indexing": False, "background_jobs": False, "strict_scope": False}
         opening = AgentMemory.open(self.options.data, config=self.options.config, **{**threads, **settings})
         async with opening as memory:
             # What exists now lives until the end, so the garbage collector need not look at it.

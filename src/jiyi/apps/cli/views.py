@@ -11,6 +11,7 @@ from jiyi.apps.cli.sanitize import one_line, visible
 from jiyi.apps.cli.times import local_time
 
 if TYPE_CHECKING:
+    from jiyi.config import Settings
     from jiyi.indexing import IndexReport
     from jiyi.model.entry import EntryVersion, IndexCoverage, MemoryEntry
     from jiyi.model.job import Job
@@ -275,6 +276,17 @@ def jobs(found: Sequence[Job]) -> list[Block]:
         for job in found
     )
     return [Table(columns, rows)]
+
+
+def nothing_fits(among: int, settings: Settings, *, can_be_lowered: bool) -> Block:
+    """That no memory is relevant, and what would show the nearest."""
+    said = f"nothing fits among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
+    return text(f"{said}; --min-relevance 0 shows the nearest" if among and can_be_lowered else said, "dim")
+
+
+def notes_of_answer(notes: Iterable[str]) -> list[Block]:
+    """What an answer lacks."""
+    return [text(f"note: {one_line(visible(note))}", "dim") for note in notes]
 
 
 def memories(found: Sequence[BaseMemory], zone: tzinfo) -> list[Block]:

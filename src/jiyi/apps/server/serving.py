@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from jiyi.apps.server.gate import LOOPBACK, GateRules
 from jiyi.apps.server.keys import Keys
 from jiyi.apps.server.log_lines import FORMATS
 from jiyi.apps.server.logins import CONSOLE, Logins
+from jiyi.apps.server.maintenance import maintained
 from jiyi.apps.server.oauth import OAuthRules, TokenVerifier
 from jiyi.apps.server.request_limits import MAX_HEADERS, bounded_protocol
 from jiyi.apps.server.rest.events import Streams
@@ -51,6 +53,8 @@ class Serving:
     oauth: OAuthRules | None = None
     """Whose tokens are taken besides keys."""
     workers: int = 1
+    maintains: bool = True
+    """Whether this process does the regular maintenance: of several workers one does."""
     rate: float = 50.0
     """Requests a second of one key; four times as many at once."""
     forwarded_from: str = ""
@@ -168,7 +172,8 @@ async def serve_http(
             forwarded_allow_ips=plan.forwarded_from or None,
         )
         server = _Server(config, lambda address: on_listening(address + link), streams)
-        await server.serve(None if listening is None else [listening])
+        async with maintained(memory) if plan.maintains and not plan.read_only else nullcontext():
+            await server.serve(None if listening is None else [listening])
         if tracing is not None:
             await asyncio.to_thread(tracing.close)
         return ""

@@ -14,7 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -69,7 +69,7 @@ class Workers:
         with _bound(self._plan) as listening:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, self._stop)
-            self._workers = [self._start(listening) for _ in range(self._plan.workers)]
+            self._workers = [self._start(listening, place) for place in range(self._plan.workers)]
             try:
                 self._wait_until_ready()
                 if not self._stopping:
@@ -84,9 +84,10 @@ class Workers:
     def _stop(self, _number: int, _frame: object) -> None:
         self._stopping = True
 
-    def _start(self, listening: socket.socket) -> _Worker:
+    def _start(self, listening: socket.socket, place: int) -> _Worker:
         mine, theirs = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_work, args=(self._opened, self._plan, listening, theirs))
+        plan = replace(self._plan, maintains=place == 0)
+        process = self._context.Process(target=_work, args=(self._opened, plan, listening, theirs))
         process.start()
         theirs.close()
         return _Worker(process, mine)
@@ -109,7 +110,7 @@ class Workers:
             if not worker.process.is_alive() and not self._stopping:
                 _log.warning("worker %s has ended (%s); starting another one", *_end_of(worker))
                 time.sleep(_PAUSE_SECONDS)
-                self._workers[place] = self._start(listening)
+                self._workers[place] = self._start(listening, place)
 
     def _end(self) -> None:
         for worker in self._workers:

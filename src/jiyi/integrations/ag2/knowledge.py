@@ -17,6 +17,7 @@ from ag2.knowledge import ChangeCallback, ChangeSubscription
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.opened import AnyMemory, check_any_memory, finished
 from jiyi.model.message import Message
+from jiyi.model.scope import named_scope
 
 _SESSION: Final = "ag2:"
 _APPENDED: Final = "ag2_append"
@@ -32,7 +33,7 @@ class JiyiKnowledgeStore:
 
     def __init__(self, memory: AnyMemory, *, scope: str | None = None) -> None:
         self._memory = check_any_memory("JiyiKnowledgeStore", memory)
-        self._scope = self._memory.settings.scope if scope is None else scope
+        self._scope = named_scope(scope, self._memory.settings)
         self._subscribers: dict[str, builtins.list[ChangeCallback]] = {}
 
     async def read(self, path: str) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.scope import named_scope
 from jiyi.sync import AgentMemory
 
 KIND: Final = "memory_file"
@@ -24,7 +25,7 @@ class EntryFiles:
 
     def __init__(self, memory: AgentMemory, scope: str | None) -> None:
         self._memory = memory
-        self._scope = memory.settings.scope if scope is None else scope
+        self._scope = named_scope(scope, memory.settings)
 
     def read(self, path: str) -> str | None:
         """The text of a file; `None` when there is none."""

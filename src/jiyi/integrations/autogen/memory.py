@@ -63,7 +63,7 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
         """`limit` is how many memories are recalled at most, and `min_relevance` how likely each has to fit."""
         self._memory: AnyMemory
         if isinstance(memory, str | os.PathLike):
-            self._memory, self._owned = use_memory("JiyiMemory", memory)
+            self._memory, self._owned = use_memory("JiyiMemory", memory, scope)
         else:
             self._memory, self._owned = check_any_memory("JiyiMemory", memory), False
         self._scope = scope

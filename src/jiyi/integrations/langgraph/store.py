@@ -75,7 +75,7 @@ class JiyiStore(SharesMemory, ClosesOwnMemory, BaseStore):
         self._scope = scope
         self.ttl_config = ttl
         # Before the locks: whoever pickles a store is told by its memory what to do instead.
-        self._memory, self._owned = use_memory("JiyiStore", memory)
+        self._memory, self._owned = use_memory("JiyiStore", memory, scope)
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     @property

@@ -80,7 +80,8 @@ class JiyiChatStore(ClosesOwnMemory, BaseChatStore):
         fields: dict[str, Any] = {"path": None if path is None else os.fspath(path), "scope": scope}
         super().__init__(**fields)
         self._owned = memory is None
-        self._memory = AgentMemory.open(path, strict_scope=True) if memory is None else memory
+        # A store with a scope is one of several: what asks the memory itself has to name one too.
+        self._memory = AgentMemory.open(path, strict_scope=scope is not None) if memory is None else memory
 
     @classmethod
     def class_name(cls) -> str:

@@ -413,6 +413,7 @@ class RuntimeQuestion(Body):
     limit: Count = 10
     how: Literal["plain", "comprehensive", "chained"] = "plain"
     memory_types: list[Text] | None = None
+    min_relevance: Share = 0.0
 
 
 class Feedback(Body):

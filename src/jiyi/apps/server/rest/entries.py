@@ -93,7 +93,8 @@ async def recall(memory: Memory, access: Reader, streams: OpenStreams, body: Que
 
     async def found() -> dict[str, Any]:
         hits = await memory.recall(query, limit, scope=access.scope, kind=access.kind, **asked)
-        return {"hits": [hit.to_dict() for hit in hits], "confident": bool(hits and hits[0].confident)}
+        confident = bool(hits and hits[0].confident)
+        return {"hits": [hit.to_dict() for hit in hits], "confident": confident, "notes": list(hits.notes)}
 
     if wants_events(accept):
         return EventStream(with_progress(asyncio.ensure_future(found()), "hits"), streams, access)

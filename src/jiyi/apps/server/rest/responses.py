@@ -187,11 +187,15 @@ class VersionsAnswer(Answer):
 
 
 class HitsAnswer(Answer):
-    """The entries that answer best, best first; `confident` says whether the first is a real answer."""
+    """The entries that answer best, best first.
 
-    model_config = shown({"hits": [HIT], "confident": True})
+    `confident` says whether the first is a real answer, `notes` what failed to answer.
+    """
+
+    model_config = shown({"hits": [HIT], "confident": True, "notes": []})
     hits: list[HitAnswer]
     confident: bool
+    notes: list[str]
 
 
 class ConversationsAnswer(Answer):

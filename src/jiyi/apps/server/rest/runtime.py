@@ -91,10 +91,16 @@ async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Respo
     """The memories that answer best; plain, with a fair share for every type, or one step further by links."""
     runtime = memory.runtime
     if body.how == "plain":
-        found = await runtime.recall(body.query, body.limit, memory_scope=access.scope, memory_types=body.memory_types)
+        found = await runtime.recall(
+            body.query,
+            body.limit,
+            memory_scope=access.scope,
+            memory_types=body.memory_types,
+            min_relevance=body.min_relevance,
+        )
     else:
         ask = runtime.comprehensive_recall if body.how == "comprehensive" else runtime.chained_recall
-        found = await ask(body.query, body.limit, memory_scope=access.scope)
+        found = await ask(body.query, body.limit, memory_scope=access.scope, min_relevance=body.min_relevance)
     return answer({"memories": [each.to_dict() for each in found], "notes": list(found.notes)})
 
 

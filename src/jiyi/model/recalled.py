@@ -1,0 +1,25 @@
+"""The answer of a recall: hits, and what the answer lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from jiyi.model.entry import IndexCoverage, MemoryEntry
+
+NO_EMBEDDER: Final = "no embedder is configured"
+"""The note of the vectors in a memory that was opened without an embedder. That was chosen, and nothing failed."""
+
+
+class RecalledEntries(list[MemoryEntry]):
+    """Hits, best first. `notes` says what the answer lacks, such as an index that failed."""
+
+    def __init__(self, hits: Iterable[MemoryEntry] = (), *, notes: tuple[str, ...] = ()) -> None:
+        super().__init__(hits)
+        self.notes = notes
+
+
+def notes_of(coverage: Iterable[IndexCoverage]) -> tuple[str, ...]:
+    """Which indexes failed and why, in words, each once."""
+    failed = (index for index in coverage if not index.answered and index.note not in {"", NO_EMBEDDER})
+    return tuple(dict.fromkeys(f"{index.index} did not answer: {index.note}" for index in failed))
