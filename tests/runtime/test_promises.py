@@ -229,13 +229,49 @@ def test_feedback_gives_a_list(open_one: Open) -> None:
         assert result.created == (result[0].id,)
 
 
-def test_maintain_consolidates_and_what_is_recalled_does_not_fade(open_one: Open) -> None:
+def test_maintain_consolidates_duplicates(open_one: Open) -> None:
     with open_one(enable_simple_memory=True) as memory:
         memory.runtime.remember("fact", "tea", "", ["tea"])
         memory.runtime.remember("fact", "tea", "", ["tea"])
         assert memory.maintain(dry_run=True)["consolidated"]["groups"] == 1
         assert memory.maintain()["consolidated"]["merged"] == 2
         (merged,) = memory.runtime.recall("tea")
-        later = clock.utc_now() + timedelta(days=20)
-        assert memory.runtime.consolidate_memories(now=later).faded == 0
         assert merged.strength == 2
+
+
+def _by_the_runtime(memory: AgentMemory) -> None:
+    assert [each.judgment for each in memory.runtime.recall("does Anna play the cello?")] == [CELLO]
+
+
+def _by_the_recall_tool(memory: AgentMemory) -> None:
+    found = memory.tools().call("recall", {"query": "does Anna play the cello?"})["memories"]
+    assert [each["content"] for each in found] == [CELLO]
+
+
+def _by_the_remember_tool(memory: AgentMemory) -> None:
+    assert not memory.tools().call("remember", {"content": CELLO, "tags": ["cello"]})["new"]
+
+
+def _by_a_prompt(memory: AgentMemory) -> None:
+    turn = memory.agent("talk").begin("does Anna play the cello?")
+    assert CELLO in str(turn.messages)
+    turn.break_off("", "nothing was said")
+
+
+CELLO = "Anna plays the cello in an orchestra"
+
+
+@pytest.mark.parametrize("simple", [True, False])
+@pytest.mark.parametrize("use", [_by_the_runtime, _by_the_recall_tool, _by_the_remember_tool, _by_a_prompt, None])
+def test_what_a_model_recalls_does_not_fade_and_what_it_does_not_recall_fades(
+    open_one: Open, monkeypatch: pytest.MonkeyPatch, use: Callable[[AgentMemory], None] | None, simple: bool
+) -> None:
+    begin = clock.utc_now()
+    with open_one(enable_simple_memory=simple) as memory:
+        memory_id = memory.tools().call("remember", {"content": CELLO, "tags": ["cello"]})["id"]
+        for days in (20, 40, 60):
+            monkeypatch.setattr(clock, "utc_now", lambda days=days: begin + timedelta(days=days))
+            if use is not None:
+                use(memory)
+            memory.runtime.consolidate_memories()
+        assert present(memory.runtime.get(memory_id)).is_active is (use is not None)

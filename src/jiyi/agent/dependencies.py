@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
@@ -97,6 +97,8 @@ class AgentDeps:
     """`AgentMemory.recall`."""
     feedback: Callable[..., Any]
     """`memory.runtime.feedback`."""
+    noted: Callable[[str, Sequence[MemoryEntry]], None]
+    """Notes for a scope that memories were put before a model."""
     toolbox: Callable[[Callable[[MemoryEntry], bool] | None], Toolbox]
     """Makes the tools; the argument says which memories the model sees already."""
     model: ChatModel | None

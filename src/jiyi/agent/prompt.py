@@ -202,6 +202,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     if blocks.longterm:
         blocks.shown += [shown_memory(hit, "long-term", deps.scope) for hit in hits]
         blocks.relevant += hits
+        deps.noted(deps.scope, hits)
         said.add(blocks.longterm)
         for hit in hits:
             said.show(hit, whole=said.holds(hit.content))
@@ -247,6 +248,7 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         blocks.nearness.setdefault(hit.id, place)
     language = detect_language(query)
     states = _states_something(query)
+    shown: list[MemoryEntry] = []
     for hit in _whole_messages([hit for hit in hits if states(hit)]):
         if len(blocks.passages) == _PASSAGES:
             break
@@ -256,6 +258,8 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
             continue
         if _add_passage(deps, shares, blocks, hit, language):
             said.show(hit)
+            shown.append(hit)
+    deps.noted(deps.scope, shown)
 
 
 def _whole_messages(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:

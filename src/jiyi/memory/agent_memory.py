@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -109,12 +109,23 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             bound += note_tools(self.notes, kind)
         if not is_group or may_be_seen_by_group(own):
             simple = settings.enable_simple_memory
-            bound += EntryTools(self, own, kind, zone or settings.zone, tags_only=simple, hides=hides).bound()
+            tools = EntryTools(
+                self, own, kind, zone or settings.zone, tags_only=simple, hides=hides, noted=self._note_recalled
+            )
+            bound += tools.bound()
         elif scope is not None:
             raise InvalidInputError(
                 f"a group may not reach the memories of {own!a}; give it a scope of its own, such as 'group:{own}'"
             )
         return Toolbox(bound, max_tokens=max_tokens)
+
+    def _note_recalled(self, scope: str, entries: Sequence[MemoryEntry]) -> None:
+        """Note behind the answer that these were put before a model."""
+        from jiyi.runtime.recalled import note_recalled, to_be_noted
+
+        ids = to_be_noted(entries, scope)
+        if ids:
+            self._calls.defer(note_recalled, self._store, scope, ids)
 
     def agent(
         self,
@@ -176,6 +187,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             stores=self._longterm_deps,
             recall=self.recall,
             feedback=self.runtime.feedback,
+            noted=self._note_recalled,
             toolbox=toolbox,
             model=model,
             counter=counter,

@@ -7,10 +7,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from jiyi.errors import StorageError
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, IndexCoverage, MemoryEntry
 from jiyi.model.feedback import FeedbackOrder
@@ -21,12 +20,12 @@ from jiyi.model.scope import check_scope, missing_scope, visible_scopes
 from jiyi.model.strength_decay import DecayRules
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.dependencies import RuntimeDeps
+from jiyi.runtime.recalled import note_recalled, to_be_noted
 from jiyi.runtime.text_rules import chained_shares, fair_shares
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MemoryLink, RecalledMemories
 
 log = logging.getLogger("jiyi.runtime")
 
-_NOTED_EVERY = timedelta(hours=1)
 MAX_FOLLOWED = 5
 """So many of the direct answers are followed one step further."""
 
@@ -147,21 +146,16 @@ class RuntimeService(ABC):
         for note in notes:
             log.warning("runtime=%s %s", self.name, note)
         memories = RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=tuple(notes))
-        now, own = clock.utc_now(), question.filters.scopes[0]
-        stale = [hit.id for hit in found.hits if hit.scope == own and now - hit.last_accessed_at > _NOTED_EVERY]
-        return PendingRecall(memories, own, stale)
+        own = question.filters.scopes[0]
+        return PendingRecall(memories, own, to_be_noted(found.hits, own))
 
     def note_recalled(self, recalled: Sequence[tuple[str, str]]) -> None:
         """Note by scope and id what was recalled just now: what is recalled again and again does not fade."""
         by_scope: dict[str, list[str]] = {}
         for scope, memory_id in recalled:
             by_scope.setdefault(scope, []).append(memory_id)
-        try:
-            for scope, ids in by_scope.items():
-                self.deps.records.touch(ids, clock.utc_now(), used=False, scope=scope)
-        except StorageError as error:
-            # The answer is there; that it was given only delays fading.
-            log.warning("runtime=%s recalled memories could not be touched: %s", self.name, type(error).__name__)
+        for scope, ids in by_scope.items():
+            note_recalled(self.deps.records, scope, ids)
 
     def _find_fairly(self, question: Question) -> RankedMemories:
         found = self.find_each_type(*_asked(question))
