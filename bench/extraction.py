@@ -17,7 +17,8 @@ from typing import Any
 
 from bench.support import Report, console, parser
 from jiyi.longterm.classifier import StatementClassifier
-from jiyi.longterm.extraction import Proposal, Round, propose
+from jiyi.longterm.extraction import Round, propose
+from jiyi.longterm.extraction_reply import Proposal
 from jiyi.providers.bundled import PlainEmbedder
 
 ROUNDS = Path(__file__).parent / "rounds.jsonl"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from jiyi.ports import ModelIdentity
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.models import EMBEDDER_FAULTS, MODEL_FAULTS, FailingModel, ModelCall, ScriptedModel
-from tests.longterm.answers import model, task_of
+from tests.longterm.answers import fact, model, task_of
 from tests.longterm.conftest import FakeClock, OpenMemory
 from tests.support import present
 
@@ -163,14 +164,10 @@ WRONG = [
     '{"memories": [{"importance_score": 1.5, "extracted_fact": "x", "domain": "user_preferences"}]}',
     '{"memories": [{"importance_score": true, "extracted_fact": "x", "domain": "user_preferences"}]}',
     '{"memories": [{"importance_score": NaN, "extracted_fact": "x", "domain": "user_preferences"}]}',
-    '{"memories": [{"importance_score": 0.9, "extracted_fact": "x", "domain": "everything"}]}',
-    '{"memories": [{"importance_score": 0.9, "extracted_fact": null, "domain": "user_preferences"}]}',
     '{"memories": [{"importance_score": 0.9, "domain": "user_preferences"}]}',
     '{"memories": {}}',
-    '{"memories": ['
-    + ",".join(['{"importance_score": 0.9, "extracted_fact": "x", "domain": "general_chat"}'] * 11)
-    + "]}",
-    "[]",
+    '{"memories": [7]}',
+    "[7]",
     "null",
 ]
 
@@ -183,6 +180,55 @@ def test_a_reply_of_another_shape_is_asked_for_once_more_and_then_an_error(open_
         memory.longterm.extract_and_store_memories_for_round("alice", "c", "I like tea", "ok")
     assert len(fake.calls) == 2
     assert memory.count(scope="alice") == 0
+
+
+NUTS = fact("The user is allergic to nuts", domain="lifestyle_and_interests")
+MENDED = [
+    ([{**NUTS, "importance_score": "0.9"}], "lifestyle_and_interests"),
+    ([{**NUTS, "importance_score": [0.9], "corrects": "none"}], "lifestyle_and_interests"),
+    ([{**NUTS, "domain": "health"}], "lifestyle_and_interests"),
+    ([{**NUTS, "domain": None}], "lifestyle_and_interests"),
+    ([{**NUTS, "domain": ["allergies", "user_preferences"]}], "user_preferences"),
+    ([NUTS["extracted_fact"], None], "lifestyle_and_interests"),
+]
+
+
+@pytest.mark.parametrize(("items", "domain"), MENDED)
+def test_an_item_that_can_be_mended_is_kept(open_room: OpenMemory, items: list[Any], domain: str) -> None:
+    memory = open_room(llm=ScriptedModel([json.dumps({"memories": items})]))
+    [stored] = memory.longterm.extract_and_store_memories_for_round("alice", "c", "No nuts for me", "ok")
+    assert (stored.content, stored.domain) == (NUTS["extracted_fact"], domain)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"memories": null}',
+        '{"memories": [null, "none"]}',
+        '{"memories": [{"importance_score": 0, "extracted_fact": null, "domain": null}]}',
+        "Nothing: []",
+    ],
+)
+def test_a_reply_that_says_that_there_is_nothing_ends_the_round(open_room: OpenMemory, reply: str) -> None:
+    fake = ScriptedModel([reply])
+    memory = open_room(llm=fake)
+    assert memory.longterm.extract_and_store_memories_for_round("alice", "c", "I like tea", "ok") == []
+    assert len(fake.calls) == 1
+
+
+def test_a_list_alone_is_read(open_room: OpenMemory) -> None:
+    memory = open_room(llm=ScriptedModel([f"Not in [] but {json.dumps([NUTS])}"]))
+    stored = memory.longterm.extract_and_store_memories_for_round("alice", "c", "No nuts for me", "ok")
+    assert [entry.content for entry in stored] == [NUTS["extracted_fact"]]
+
+
+def test_the_first_ten_are_kept_and_what_is_left_out_is_counted(open_room: OpenMemory) -> None:
+    items = [fact(f"The user owns {number} cats") for number in range(12)]
+    items[3] = fact("x", score=7)
+    memory = open_room(llm=ScriptedModel([json.dumps({"memories": items})]))
+    memory.longterm.extract_and_store_memories_for_round("alice", "c", "I own cats", "ok")
+    assert memory.doctor()["model_usage"]["scorer"]["left_out"] == 3
+    assert memory.count(scope="alice") == 9
 
 
 # --- embedders --------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from jiyi.longterm.extraction import Proposal
+from jiyi.longterm.extraction_reply import Proposal
 from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.text import detect_language

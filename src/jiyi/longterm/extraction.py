@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from jiyi.errors import ContextOverflowError, ModelReplyError
+from jiyi.errors import ContextOverflowError
 from jiyi.longterm.classifier import StatementClassifier
-from jiyi.longterm.rule_router import route_by_rules
-from jiyi.longterm.structured_output import ask_json, shown, wrong
-from jiyi.longterm.untrusted import looked_at, readable
-from jiyi.model.domain import DOMAINS, SUBSTANTIAL
+from jiyi.longterm.extraction_reply import Proposal, fact_text, importance_of, read_reply
+from jiyi.longterm.structured_output import ask_json
+from jiyi.longterm.untrusted import looked_at
 from jiyi.model.message import Message
 from jiyi.ports import ChatModel
-from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, MAX_FACT_CHARS, MAX_FACTS, extract_messages
+from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, extract_messages
 from jiyi.text import fold, sentences
 from jiyi.text.code_spans import only_code, without_code_blocks
 from jiyi.text.statements.about.mentions import quotes_people
-from jiyi.text.statements.about.topics import topics_of
-from jiyi.text.statements.keeping.cues import find_statements
 from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_remember
 from jiyi.text.statements.keeping.life_events import tells_life_event
 from jiyi.text.statements.keeping.momentary import is_momentary
@@ -53,8 +48,6 @@ from jiyi.text.statements.parts.claims import (
 )
 from jiyi.text.statements.parts.own_words import without_requested_text
 
-_log = logging.getLogger("jiyi.longterm")
-MIN_SCORE = 0.7
 _MAX_BY_RULES = 20
 _REPLY_TOKENS = 2_000
 _SHORT = 1_000
@@ -87,19 +80,6 @@ _ASKS_OF_TEXT: Final = re.compile(
 # What is so instead of what was denied before it: "He isn't allergic to kiwi. It's cashews!"
 _INSTEAD: Final = re.compile(r"^(?:\w+[:：] ?)?(?:(?:it's|it is|it was|he's|she's|they're)\b|(?:其实|应该)?是|而是)")
 _DENIED: Final = re.compile(r"n't\b|\bnot\b|\bno longer\b|不是|没有|不再")
-_IMPORTANCE: Final = {
-    "allergy": 0.95,
-    "medication": 0.9,
-    "health": 0.85,
-    "name": 0.9,
-    "contact": 0.85,
-    "appointment": 0.75,
-}
-# That it was asked to be remembered is not part of what is remembered.
-_ASKED_TO = re.compile(
-    r"[，,。.;；\s]+(?:请|麻烦)?(?:你|您)?(?:一定要?|帮我)?(?:记住|记一下|记得)[。.!！]*$"
-    r"|[,.;]?\s+please remember(?: this| that| it)?[.!]*$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,24 +108,6 @@ class Round:
         return Round(_halved(self.user), _halved(self.assistant))
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A fact that might be kept."""
-
-    text: str
-    importance: float
-    domain: str
-    corrects: int | None = None
-    """The place, among the known facts that were shown, of the one that it corrects."""
-    claim: ClaimText | None = None
-    """The parts of the fact, where rules have read them."""
-
-    @property
-    def worth_keeping(self) -> bool:
-        """Whether it says something, and is important enough."""
-        return self.importance >= MIN_SCORE and bool(self.text)
-
-
 def propose(
     model: ChatModel | None, said: Round, known: Sequence[str], classifier: StatementClassifier
 ) -> list[Proposal]:
@@ -159,7 +121,7 @@ def propose(
     own = replace(said, user=without_requested_text(said.user))
     if said.user and not own.user:
         return []
-    found = _by_model(model, own, known) if model is not None else _by_rules(own.user, classifier)
+    found = _by_model(model, own, known, classifier) if model is not None else _by_rules(own.user, classifier)
     return [
         proposal
         for proposal in found
@@ -180,7 +142,7 @@ def _by_rules(text: str, classifier: StatementClassifier) -> list[Proposal]:
     domains = classifier.domains(claims, text)
     return [
         Proposal(
-            _fact(LEAD_IN.sub("", claim.text).strip() or claim.text), importance_of(claim.text), domain, claim=claim
+            fact_text(LEAD_IN.sub("", claim.text).strip() or claim.text), importance_of(claim.text), domain, claim=claim
         )
         for claim, domain in zip(claims, domains, strict=True)
     ]
@@ -330,17 +292,9 @@ def _says_something(claim: ClaimText) -> bool:
     return not is_small_talk(claim.text) and (bool(claim.topic) or len(claim.text) >= _MIN_WITHOUT_TOPIC)
 
 
-def importance_of(text: str) -> float:
-    """How much a statement matters: what its cue phrase says, or its topic, or just enough to be kept."""
-    found = [statement.importance for statement in find_statements(text)]
-    topics = topics_of(fold(text))
-    by_topic = [value for name, value in _IMPORTANCE.items() if name in topics]
-    return max([MIN_SCORE, *found, *by_topic])
-
-
-def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Proposal]:
+def _by_model(model: ChatModel, said: Round, known: Sequence[str], classifier: StatementClassifier) -> list[Proposal]:
     def read(reply: Any) -> list[Proposal]:
-        return _read(model, reply, len(known))
+        return read_reply(model, reply, len(known), classifier)
 
     while True:
         messages = extract_messages(said.user, said.assistant, known)
@@ -354,59 +308,6 @@ def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Propo
             said = shorter
 
 
-def _read(model: ChatModel, reply: Any, known: int) -> list[Proposal]:
-    """Check every value: a model can be wrong, or have been talked into something.
-
-    A flawed item loses only itself; a reply of nothing but flawed items is an error, and is asked for again.
-    """
-    items = reply.get("memories", [reply]) if isinstance(reply, dict) else None
-    if not isinstance(items, list):
-        raise wrong(model, "no list of memories")
-    if len(items) > MAX_FACTS:
-        raise wrong(model, f"{len(items)} memories for one round, more than {MAX_FACTS}")
-    found: list[Proposal] = []
-    flaws: list[ModelReplyError] = []
-    for item in items:
-        try:
-            found.append(_read_one(model, item, known))
-        except ModelReplyError as error:
-            flaws.append(error)
-    if flaws and not found:
-        raise flaws[0]
-    for flaw in flaws:
-        _log.warning("one of %d proposals is left out: %s", len(items), flaw)
-    return found
-
-
-def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
-    if not isinstance(item, dict):
-        raise wrong(model, f"a memory that is no object: {shown(item)}")
-    score, text, domain = (item.get(name) for name in ("importance_score", "extracted_fact", "domain"))
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score) or not 0 <= score <= 1:
-        raise wrong(model, f"importance_score {shown(score)}, which is not between 0 and 1")
-    if not isinstance(text, str):
-        raise wrong(model, f"extracted_fact {shown(text)}, which is no text")
-    if domain not in DOMAINS:
-        # Where the words of the fact name a domain, that is taken; a guess is not.
-        told = route_by_rules(text)
-        by_rule = next((each for each in told if each in SUBSTANTIAL), None) if told != DOMAINS else None
-        if by_rule is None or not isinstance(domain, str):
-            raise wrong(model, f"domain {shown(domain)}, which is none of the six")
-        _log.warning(
-            "%s named the domain %s, which is none of the six: %s is taken", model.name, shown(domain), by_rule
-        )
-        domain = by_rule
-    corrects = item.get("corrects")
-    place = corrects - 1 if isinstance(corrects, int) and not isinstance(corrects, bool) else None
-    return Proposal(_fact(text), float(score), domain, place if place is not None and 0 <= place < known else None)
-
-
 def _halved(text: str) -> str:
     quarter = len(text) // 4
     return text if len(text) < _SHORT // 2 else f"{text[:quarter]}\n…\n{text[-quarter:]}"
-
-
-def _fact(text: str) -> str:
-    """One line, not longer than a fact may be."""
-    line = _ASKED_TO.sub("", " ".join(readable(text).split()))
-    return line if len(line) <= MAX_FACT_CHARS else line[: MAX_FACT_CHARS - 1].rstrip() + "…"

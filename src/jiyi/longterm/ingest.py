@@ -19,7 +19,8 @@ from jiyi.longterm.conflicts import inherited, superseded_by
 from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
-from jiyi.longterm.extraction import Proposal, Round, propose
+from jiyi.longterm.extraction import Round, propose
+from jiyi.longterm.extraction_reply import Proposal
 from jiyi.longterm.late_facts import sets_the_same, told_since, with_conflict
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.residue import relative_named_in, residue_without_attribute

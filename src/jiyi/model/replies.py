@@ -28,11 +28,17 @@ def parse_json_reply(text: str, schema: Mapping[str, Any]) -> Any:
     if not text.strip():
         raise ModelReplyError("the reply is empty", reason="empty")
     problem: str | None = None
+    nothing: list[Any] | None = None
     for value in _values(text, _OPENINGS.get(str(schema.get("type")), _ANY_OPENING)):
         found = schema_problem(value, schema, "the reply")
-        if found is None:
+        if found is None and value == []:
+            # Empty brackets may stand among words: they are the answer only if nothing else is.
+            nothing = value
+        elif found is None:
             return value
         problem = problem or found
+    if nothing is not None:
+        return nothing
     if problem is not None:
         raise ModelReplyError(f"the reply does not fit its schema: {problem}", reason="wrong schema")
     if _is_truncated(text):

@@ -84,9 +84,11 @@ EXTRACT_SCHEMA: Mapping[str, Any] = {
 # Each memory is checked by itself: one that is flawed must not cost the others.
 EXTRACT_ACCEPTED: Mapping[str, Any] = {
     "anyOf": [
-        {"type": "object", "properties": {"memories": {"type": "array"}}, "required": ["memories"]},
+        {"type": "object", "properties": {"memories": {"type": ["array", "null"]}}, "required": ["memories"]},
         # A model may answer with the one fact of a round, without a list.
         {"type": "object", "required": ["importance_score", "extracted_fact", "domain"]},
+        # Or with the list alone.
+        {"type": "array", "items": {"type": ["object", "null"]}},
     ]
 }
 

@@ -33,6 +33,8 @@ class Usage:
     calls: int = 0
     failures: int = 0
     retries: int = 0
+    left_out: int = 0
+    """Items of replies that could not be used, while the others were."""
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
@@ -46,6 +48,7 @@ class Usage:
             "calls": self.calls,
             "failures": self.failures,
             "retries": self.retries,
+            "left_out": self.left_out,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "seconds": round(self.seconds, 3),
@@ -159,6 +162,11 @@ class RetryingModel:
         finally:
             self._count(messages, reply, begun, failed=failed)
         return reply
+
+    def count_left_out(self, items: int) -> None:
+        """Count items of a reply that could not be used."""
+        with self.usage.guard:
+            self.usage.left_out += items
 
     def _count(self, messages: Sequence[Message], reply: str, begun: float, *, failed: bool) -> None:
         sent = sum(self._counter.count(message.text) for message in messages)
