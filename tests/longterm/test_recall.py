@@ -16,6 +16,7 @@ from jiyi.model import clock as clocks
 from jiyi.model.domain import DOMAINS
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.identity import new_id
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory, NoopMemory
 from jiyi.text.token_count import EstimatedTokens
@@ -101,6 +102,21 @@ def test_unrelated_questions_do_not_keep_a_memory(
         memory.longterm.retrieve_relevant_memories("alice", question)
     entry = present(memory.get("tea", scope="alice"))
     assert (entry.access_count, entry.last_accessed_at) == (0, before)
+
+
+def test_what_is_too_irrelevant_for_a_prompt_is_not_kept_by_a_shared_word(
+    open_room: OpenMemory, clock: FakeClock, bundled_embedder: Embedder
+) -> None:
+    memory = open_room(embedder=bundled_embedder)
+    facts = {"hike": "我喜欢周末去爬山。", "fruit": "我最爱吃的水果是榴莲。", "tea": "I prefer tea over coffee."}
+    for key, text in facts.items():
+        memory.store(key, text, scope="alice", memory_type="fact", domain="lifestyle_and_interests")
+    clock.advance(days=1)
+    hits = memory.longterm.retrieve_relevant_memories("alice", "我喜欢什么水果")
+    below = {hit.key for hit in hits if (hit.relevance_score or 0.0) < MIN_RELEVANCE}
+    assert "hike" in below, "it shares 喜欢 with the question"
+    noted = {entry.key for entry in memory.list(scope="alice") if entry.last_accessed_at == clock.time}
+    assert noted == {"fruit"}
 
 
 def test_only_as_many_candidates_are_weighed_as_asked_for(room: AgentMemory) -> None:

@@ -234,6 +234,8 @@ class Retriever:
 
 
 def _was_asked_for(hit: MemoryEntry) -> bool:
-    """Whether the question was about this memory, by the parts of its score."""
+    """Whether the question was about this memory, by the parts of its score; never where no prompt would show it."""
     information = hit.score_parts.get("information", 0.0)
+    if not fitting([hit]):
+        return False
     return (hit.similarity or 0.0) >= _MIN_SIMILARITY or information >= _MIN_COVERAGE
