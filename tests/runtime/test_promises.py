@@ -214,9 +214,12 @@ def test_a_change_of_another_version_than_is_meant_is_refused(open_one: Open) ->
             ("3", "30 days", False),
             ("new york", "in new york.", True),
         ),
+        *(("кот", "который", False), ("кот", "мой кот спит", True), ("кот", "скот", False), ("кот", "叫кот的猫", True)),
+        *(("γάτα", "γάτας", False), ("राम", "रामा", False), ("राम", "राम आया", True), ("بيت", "بيت.", True)),
+        *(("서울", "서울에서", True), ("ไทย", "คนไทยใจดี", True), ("ねこ", "このねこは", True)),
     ],
 )
-def test_a_tag_in_latin_letters_is_found_only_as_a_whole_word(tag: str, text: str, found: bool) -> None:
+def test_a_tag_in_a_script_that_separates_words_is_found_only_as_a_whole_word(tag: str, text: str, found: bool) -> None:
     assert stands_in(tag, text) is found
 
 

@@ -20,6 +20,7 @@ from jiyi.recall.settings import DECIMALS, WORDS_ALONE
 from jiyi.text import fold, tag_form
 from jiyi.text.stopwords import CHINESE, ENGLISH
 from jiyi.text.substrings import SubstringSet
+from jiyi.text.tokens import stands_in_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,9 @@ class TagMirror:
 
 
 def stands_in(form: str, folded: str) -> bool:
-    """Whether a tag stands in a text: one that begins or ends with a Latin letter only as a whole word.
+    """Whether a tag stands in a text: in a script that separates words by blanks only as a whole word.
 
-    "ai" is not in "said"; it is in "学ai" and in "ai工具", where no blank divides words.
+    "ai" is not in "said", and "кот" not in "который"; "ai" is in "学ai" and in "ai工具", where no blank divides words.
     """
     return next(_places_of(form, folded), None) is not None
 
@@ -89,14 +90,10 @@ def _places_of(form: str, folded: str) -> Iterator[int]:
     start = folded.find(form)
     while start >= 0:
         end = start + len(form)
-        begins = start == 0 or not (_is_latin(form[:1]) and _is_latin(folded[start - 1]))
-        if begins and (end == len(folded) or not (_is_latin(form[-1:]) and _is_latin(folded[end]))):
+        begins = start == 0 or not (stands_in_word(form[:1]) and stands_in_word(folded[start - 1]))
+        if begins and (end == len(folded) or not (stands_in_word(form[-1:]) and stands_in_word(folded[end]))):
             yield start
         start = folded.find(form, start + 1)
-
-
-def _is_latin(character: str) -> bool:
-    return "a" <= character <= "z" or "0" <= character <= "9" or "À" <= character <= "ɏ"
 
 
 class _State:

@@ -32,6 +32,7 @@ __all__ = [
     "WordTerms",
     "locate_word_terms",
     "runs",
+    "stands_in_word",
     "word_terms",
 ]
 
@@ -111,6 +112,18 @@ _CLOCK: Final = re.compile(r"0?(?P<minute>[0-9]{1,2}:[0-9]{2})(?::[0-9]{2})?")
 
 Role: TypeAlias = Literal["content", "stop word", "character"]
 """The role of a term: a content term, a stop word, or a single character of a longer run."""
+
+
+def stands_in_word(character: str) -> bool:
+    """Whether it is a letter, a digit or a mark of a script that separates words by blanks."""
+    if character.isascii():
+        return character.isalnum()
+    return _spaced().match(character) is not None
+
+
+@cache
+def _spaced() -> re.Pattern[str]:
+    return re.compile(rf"{_LETTER}|[{_MARKS}]")
 
 
 class TermSpan(NamedTuple):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.apps.server.access import MCP, Access
+from jiyi.apps.server.background_tasks import background_task
 from jiyi.errors import JiyiError
 from jiyi.model import clock
 from jiyi.model.access_key import AccessLine
@@ -55,13 +56,10 @@ class AuditLog:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Write while the server runs, and what is left at its end."""
-        task = asyncio.ensure_future(self._write_on())
         try:
-            yield
+            async with background_task(self._write_on()):
+                yield
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
             await self.write()
 
     async def _write_on(self) -> None:

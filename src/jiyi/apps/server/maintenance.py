@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final
 
+from jiyi.apps.server.background_tasks import background_task
 from jiyi.errors import JiyiError
 from jiyi.model import clock
 
@@ -60,13 +61,6 @@ async def maintain_regularly(
         due = next_run(now(), settings.maintain_hours, settings.zone)
 
 
-@asynccontextmanager
-async def maintained(memory: AgentMemory) -> AsyncIterator[None]:
+def maintained(memory: AgentMemory) -> AbstractAsyncContextManager[None]:
     """Maintain the memory regularly beside what is done inside."""
-    task = asyncio.ensure_future(maintain_regularly(memory))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+    return background_task(maintain_regularly(memory))
