@@ -150,6 +150,7 @@ def test_init_without_a_place_uses_this_directory(tmp_path: Path, monkeypatch: p
 
 def test_a_watcher_reports_until_it_is_interrupted(jiyi: CommandLine, tmp_path: Path) -> None:
     jiyi("notes", "init", "--no-context-files")
+    (tmp_path / "ws/MEMORY.md").write_text("a horse\n", "utf-8")
     process = jiyi.start("notes", "watch", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
