@@ -393,7 +393,7 @@ def test_settings_hold_for_what_is_sent_together(setup: Setup) -> None:
             BoundStatement(Statement("SELECT current_setting('jiyi.scopes', true)")),
         )
         said = BoundStatement(
-            Statement("SELECT set_config('jiyi.scopes', $1, true)", (TEXT,)), [text_parameter("mine")]
+            Statement("SELECT set_config('jiyi.scopes', :scopes, true)", {"scopes": TEXT}), [text_parameter("mine")]
         )
         assert wire.execute([said, value]) == [[("mine",)], [("mine",)]]
         assert wire.execute([value]) in ([[("",)]], [[(None,)]])
@@ -402,7 +402,7 @@ def test_settings_hold_for_what_is_sent_together(setup: Setup) -> None:
 def test_texts_arrive_as_they_are(setup: Setup) -> None:
     hard = ["", 'a "b" \\c', "{x,y}", "NULL", "杭州\n早报", "💡", " "]
     with psycopg.connect(setup.url, autocommit=True) as connection:
-        asked = BoundStatement(Statement("SELECT unnest($1)", (TEXT_ARRAY,)), [text_array(hard)])
+        asked = BoundStatement(Statement("SELECT unnest(:texts)", {"texts": TEXT_ARRAY}), [text_array(hard)])
         assert PipelineConnection(connection).execute([asked]) == [[(value,) for value in hard]]
     # It would be cut there, and another scope might be meant.
     with pytest.raises(psycopg.DataError, match="NUL"):
@@ -413,7 +413,7 @@ def test_a_large_question_gets_a_large_answer(setup: Setup) -> None:
     many = [f"{n:0100d}" for n in range(50_000)]
     with psycopg.connect(setup.url, autocommit=True) as connection:
         (rows,) = PipelineConnection(connection).execute(
-            [BoundStatement(Statement("SELECT unnest($1)", (TEXT_ARRAY,)), [text_array(many)])]
+            [BoundStatement(Statement("SELECT unnest(:texts)", {"texts": TEXT_ARRAY}), [text_array(many)])]
         )
     assert [row[0] for row in rows] == many
 
