@@ -63,6 +63,5 @@ def _text(query: Query, connection: psycopg.Connection[Any]) -> str:
 def _values(params: Params, names: Sequence[str]) -> Sequence[Any]:
     """The values in the order of the server. By name a tuple is a list: to psycopg it would be a composite value."""
     if isinstance(params, Mapping):
-        values = [params[name] for name in names]
-        return [list(value) if type(value) is tuple else value for value in values]
+        return [list(value) if type(value := params[name]) is tuple else value for name in names]
     return params

@@ -222,6 +222,11 @@ def sqlite_positional(sql: str) -> tuple[str, Callable[[Params], Sequence[Any]]]
     return text, lambda params: [params[name] for name in names]
 
 
+def sqlite_many(sql: str) -> str:
+    """A statement for the driver's `executemany`, whose rows have their values in the order of the parameters."""
+    return sqlite_positional(sql)[0]
+
+
 def _sqlite_list(parameter: str, negated: str, pairs: str) -> str:
     return f"{negated}IN (SELECT {'value ->> 0, value ->> 1' if pairs else 'value'} FROM json_each({parameter}))"
 
@@ -255,13 +260,18 @@ def sqlite_params(params: Params) -> Params:
     return {name: value if type(value) in _PLAIN else _sqlite_value(value) for name, value in params.items()}
 
 
+def sqlite_list(values: Sequence[Any]) -> str:
+    """A list as the value of one parameter."""
+    text = json.dumps(values)
+    # SQLite before 3.45 ends a text of JSON at a NUL: it would match another value. No stored value has one.
+    return text if "\\u0000" not in text else json.dumps([each for each in values if "\x00" not in str(each)])
+
+
 def _sqlite_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return clock.to_text(value)
     if isinstance(value, list | tuple):
-        text = json.dumps(value)
-        # SQLite before 3.45 ends a text of JSON at a NUL: it would match another value. No stored value has one.
-        return text if "\\u0000" not in text else json.dumps([each for each in value if "\x00" not in str(each)])
+        return sqlite_list(value)
     if isinstance(value, str):
         return str(value)
     raise TypeError(f"a {type(value).__name__} cannot be a value of a statement")
