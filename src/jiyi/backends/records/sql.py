@@ -1,7 +1,8 @@
 """One way to run SQL: the same statement text for SQLite and PostgreSQL, with parameters named `:name`.
 
 A statement is a constant of its module, written in the SQL that both engines know. Each engine gets it in its own
-notation, translated once for each text; so do the statements of the indexes, which are for one engine only. Two notations are added, because the engines differ where a list is compared:
+notation, translated once for each text; the statements of the indexes too, which are for one engine. Two notations are
+added, because the engines differ where a list is compared:
 
 - `column IN :values` and `column NOT IN :values` compare with a list that is one parameter, however long it is.
 - `(a, b) IN PAIRS :pairs` compares with a list of pairs, given as JSON text.
