@@ -28,8 +28,8 @@ _PUT_TERMS = sqlite_many("INSERT OR REPLACE INTO conversation_terms VALUES (:sco
 _DELETE_TERMS = sqlite_many("DELETE FROM conversation_terms WHERE scope = :scope AND thread = :thread AND term = :term")
 _PUT_LENGTHS = sqlite_many("INSERT OR REPLACE INTO conversation_lengths VALUES (:scope, :thread, :length, :entries)")
 _DELETE_LENGTHS = sqlite_many("DELETE FROM conversation_lengths WHERE scope = :scope AND thread = :thread")
-_LENGTHS = "SELECT length, entries FROM conversation_lengths WHERE scope = :scope AND thread = :thread"
-_TERMS = sqlite_text(
+CONVERSATION_LENGTH = "SELECT length, entries FROM conversation_lengths WHERE scope = :scope AND thread = :thread"
+CONVERSATION_COUNTS = sqlite_text(
     "SELECT term, tf FROM conversation_terms WHERE scope = :scope AND thread = :thread AND term IN :terms"
 )
 
@@ -83,7 +83,7 @@ def read_conversations(
         changes.document_frequencies[scope, CONVERSATIONS, term] += (after > 0) - (before > 0)
     lengths: list[tuple[str, str, int, int]] = []
     for (scope, thread), (length, entries) in changes.conversation_lengths.items():
-        row = connection.execute(_LENGTHS, {"scope": scope, "thread": thread}).fetchone()
+        row = connection.execute(CONVERSATION_LENGTH, {"scope": scope, "thread": thread}).fetchone()
         before_length, before_entries = row if row is not None else (0, 0)
         after_length, after_entries = before_length + length, before_entries + entries
         lengths.append((scope, thread, after_length, after_entries))
@@ -104,6 +104,6 @@ def _term_counts(
         by_thread[scope, thread].append(term)
     found: dict[tuple[str, str, int], int] = {}
     for (scope, thread), wanted in by_thread.items():
-        rows = connection.execute(_TERMS, {"scope": scope, "thread": thread, "terms": sqlite_list(wanted)})
+        rows = connection.execute(CONVERSATION_COUNTS, {"scope": scope, "thread": thread, "terms": sqlite_list(wanted)})
         found.update(((scope, thread, term), tf) for term, tf in rows)
     return found

@@ -19,7 +19,12 @@ from typing import Any, TypeVar
 
 from jiyi.backends.embedded.text.pending import NOTHING_PENDING, PendingTerms, values_of
 from jiyi.backends.embedded.text.term_counts import TermCountCache
-from jiyi.backends.embedded.text.term_statistics import read_conversations, update_statistics
+from jiyi.backends.embedded.text.term_statistics import (
+    CONVERSATION_COUNTS,
+    CONVERSATION_LENGTH,
+    read_conversations,
+    update_statistics,
+)
 from jiyi.backends.embedded.text.terms_check import row_checksum, wrong_sums
 from jiyi.backends.records.sql import sqlite_list, sqlite_many, sqlite_text
 from jiyi.backends.shared.derived_file import open_derived
@@ -114,10 +119,6 @@ _AFTER = (
     "ORDER BY position, event_time, entry_id LIMIT :reach"
 )
 _PLACE = ("scope", "thread", "position", "event_time", "entry_id")
-_CONVERSATION = "SELECT length, entries FROM conversation_lengths WHERE scope = :scope AND thread = :thread"
-_CONVERSATION_TERMS = sqlite_text(
-    "SELECT term, tf FROM conversation_terms WHERE scope = :scope AND thread = :thread AND term IN :terms"
-)
 _BY_THREAD = itemgetter(0, 1)
 _NO_CHANGES: Mapping[tuple[str, int, int], int] = MappingProxyType({})
 _NO_CHANGE = StatisticsChange()
@@ -304,7 +305,7 @@ class TermStore:
         return found + _by_ids(self._reader, left)
 
     def _entries(self, scope: str, thread: str) -> int:
-        row = self._reader.execute(_CONVERSATION, {"scope": scope, "thread": thread}).fetchone()
+        row = self._reader.execute(CONVERSATION_LENGTH, {"scope": scope, "thread": thread}).fetchone()
         return int(row[1]) if row is not None else 0
 
     def _around(self, rows: list[tuple[Any, ...]], reach: int) -> list[tuple[Any, ...]]:
@@ -336,8 +337,8 @@ class TermStore:
         found = {}
         for scope, thread in threads:
             params = {"scope": scope, "thread": thread, "terms": terms}
-            length = self._reader.execute(_CONVERSATION, params).fetchone()
-            counts = dict(self._reader.execute(_CONVERSATION_TERMS, params).fetchall())
+            length = self._reader.execute(CONVERSATION_LENGTH, params).fetchone()
+            counts = dict(self._reader.execute(CONVERSATION_COUNTS, params).fetchall())
             more, _ = change.conversation_lengths.get((scope, thread), (0, 0))
             found[scope, thread] = (
                 (length[0] if length else 0) + more,
