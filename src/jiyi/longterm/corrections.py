@@ -39,6 +39,7 @@ from jiyi.longterm.vetoes import (
     takes_back,
 )
 from jiyi.model.entry import MemoryEntry
+from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.day_and_time import says_more, without_day
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
@@ -160,7 +161,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     # Nor is what is only passed on: an error message, a text to be translated, somebody else's "I".
     if is_quoted_text(message) or is_role_play(fold(message)):
         return []
-    message = stated_part(own_words(message))
+    message = stated_part(own_words(with_chinese_commas(message)))
     if not message or all(map(is_small_talk, sentences(message))):
         return []
     over = _over(message, olds, model)

@@ -16,6 +16,7 @@ from jiyi.model.message import Message
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, extract_messages
 from jiyi.text import fold, sentences
+from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.code_spans import only_code, without_code_blocks
 from jiyi.text.statements.about.mentions import quotes_people
 from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_remember
@@ -118,7 +119,7 @@ def propose(
     if not (said.user or said.assistant):
         return []
     # A text that is to be translated or mended says nothing about who asks for it, nor does the reply to that.
-    own = replace(said, user=without_requested_text(said.user))
+    own = replace(said, user=with_chinese_commas(without_requested_text(said.user)))
     if said.user and not own.user:
         return []
     found = _by_model(model, own, known, classifier) if model is not None else _by_rules(own.user, classifier)
