@@ -12,7 +12,6 @@ from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.context import build_context
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import ForgettingPlan
-from jiyi.longterm.reflection import COOLDOWN_HOURS, THRESHOLD
 from jiyi.longterm.retrieval import Recollections, fitting
 from jiyi.longterm.service import REFLECTION_TYPES, LongtermService
 from jiyi.model import clock
@@ -29,8 +28,9 @@ from jiyi.model.forgetting_curve import (
 from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
+from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
 from jiyi.model.scope import check_scope, visible_scopes
-from jiyi.model.scoring import DECAY_RATE, final_weights
+from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA, final_weights
 
 MAX_ROUND_BYTES = 8 << 20
 CONTEXT_TOKENS = 1_000
@@ -153,9 +153,9 @@ class Longterm:
         self,
         user_id: str,
         query: str,
-        alpha: float = 0.5,
-        beta: float = 0.2,
-        gamma: float = 0.3,
+        alpha: float = ALPHA,
+        beta: float = BETA,
+        gamma: float = GAMMA,
         decay_rate: float = DECAY_RATE,
         top_k_semantic: int = 50,
         top_k_final: int = 10,
@@ -327,8 +327,8 @@ class Longterm:
         self,
         user_id: str,
         conversation_id: str | None = None,
-        importance_threshold: float = THRESHOLD,
-        cooldown_hours: float = COOLDOWN_HOURS,
+        importance_threshold: float = REFLECTION_THRESHOLD,
+        cooldown_hours: float = REFLECTION_COOLDOWN_HOURS,
     ) -> MemoryEntry | None:
         """Reflect on the facts that no reflection covers yet, if they matter enough; `None` if not."""
         scope = check_scope(user_id)

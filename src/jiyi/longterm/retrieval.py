@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from jiyi.errors import SimpleModeError, StorageError
+from jiyi.errors import SimpleModeError
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.reflection import without_repetition
 from jiyi.longterm.router import Route, route
@@ -18,6 +17,7 @@ from jiyi.model.filters import Filters
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import FinalWeights, time_decay
+from jiyi.recall.last_access import note_access
 from jiyi.recall.request import Request
 from jiyi.text import fold
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from jiyi.longterm.recently_recalled import RecentlyRecalled
     from jiyi.recall import RecallEngine
 
-_log = logging.getLogger("jiyi.longterm")
 _MAX_SUPERSEDED = 1_000
 _MAX_REFLECTIONS = 5
 # From these on a question was about a memory that it brought.
@@ -150,7 +149,8 @@ class Retriever:
 
         Only for the user's own memories that the question was about: what is shown beside them was of no use.
         """
-        self._touch(scope, [hit.id for hit in hits if hit.scope == scope and _was_asked_for(hit)], used=False)
+        shown = [hit.id for hit in hits if hit.scope == scope and _was_asked_for(hit)]
+        note_access(self._deps.records, scope, shown, at=self._deps.now())
 
     def note_used(self, scope: str, names: Sequence[str]) -> list[str]:
         """Count that memories were used, by id or key: cited in an answer, or confirmed. Returns ids.
@@ -165,17 +165,8 @@ class Retriever:
             left = [name for name in names if name not in known]
             found += [*store.by_ids(each, left), *store.by_keys(each, left).values()]
         ids = list(dict.fromkeys(entry.id for entry in found if entry.is_active))
-        self._touch(scope, ids, used=True)
+        note_access(self._deps.records, scope, ids, at=self._deps.now(), used=True)
         return ids
-
-    def _touch(self, scope: str, ids: Sequence[str], *, used: bool) -> None:
-        if not ids:
-            return
-        try:
-            self._deps.records.touch(ids, self._deps.now(), used=used, scope=scope)
-        except StorageError as error:
-            # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
-            _log.warning("recalled memories could not be touched: %s", type(error).__name__)
 
     # --- looking back -----------------------------------------------------------------------------------------------
 

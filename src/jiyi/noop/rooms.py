@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from jiyi.chat import ChatStatus, ChatWindow, Compaction
+from jiyi.chat.session_window import DEFAULT_MAX_WAIT
 from jiyi.interfaces import ChatInterface, LongtermInterface, NotesInterface
 from jiyi.model import clock
 from jiyi.model.chat import FIRST_EPOCH, Epoch, Erased
@@ -76,7 +77,7 @@ class NoopChat:
         """Returns new ids; the messages are dropped."""
         return [new_id() for _ in messages]
 
-    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = None) -> ChatWindow:
+    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = DEFAULT_MAX_WAIT) -> ChatWindow:
         """An empty window."""
         return ChatWindow(token_limit=self.token_limit)
 

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from jiyi.recall.settings import DECIMALS, WITH_MEANING, WORDS_ALONE, ScoringWeights
+from jiyi.text.bm25 import idf, length_norm, saturated
 
 if TYPE_CHECKING:
     # Loading numpy.typing takes 20 ms, a tenth of a short command.
@@ -230,18 +231,9 @@ def rounded(values: Floats) -> list[float]:
     return found
 
 
-def _idf(entries: int, df: Floats) -> Floats:
-    return np.log(1.0 + (np.maximum(entries - df, 0.0) + 0.5) / (df + 0.5))
-
-
-def _saturated(tf: Floats, norm: Floats, k1: float) -> Floats:
-    saturated: Floats = (k1 + 1.0) * tf / (tf + norm[:, None])
-    return saturated
-
-
-def _norm(length: Floats, mean: float, weights: ScoringWeights) -> Floats:
-    floored = np.maximum(length, weights.length_floor)
-    return 1.0 - weights.b + weights.b * floored / max(mean, 1.0)
+def _norms(lengths: Floats, mean_length: float, weights: ScoringWeights) -> Floats:
+    """As a column beside the terms of each text."""
+    return length_norm(lengths, mean_length, k1=weights.k1, b=weights.b, floor=weights.length_floor)[:, None]
 
 
 class _Bm25(NamedTuple):
@@ -294,18 +286,18 @@ def _neighbour_weights(candidates: Candidates, weights: ScoringWeights) -> Float
 
 def _bm25(candidates: Candidates, field: FieldCounts, weights: ScoringWeights, near: Floats | None) -> _Bm25:
     tf = field.tf[candidates.scored]
-    norm = weights.k1 * _norm(field.length[candidates.scored], field.mean_length, weights)
-    idf = _idf(candidates.entries, field.df)
-    saturated = _saturated(tf, norm, weights.k1)
-    own = saturated @ idf
+    norms = _norms(field.length[candidates.scored], field.mean_length, weights)
+    rarity = idf(candidates.entries, field.df)
+    values = saturated(tf, norms, k1=weights.k1)
+    own = values @ rarity
     if near is None:
-        return _Bm25(own, own, saturated @ (idf * field.specificity))
+        return _Bm25(own, own, values @ (rarity * field.specificity))
     # One row of zeros at the end stands for nobody.
     padded = np.vstack((field.tf, np.zeros((1, field.tf.shape[1]))))
     for place in range(near.shape[1]):
         tf += near[:, place, None] * padded[candidates.neighbours[:, place]]
-    saturated = _saturated(tf, norm, weights.k1)
-    return _Bm25(own, saturated @ idf, saturated @ (idf * field.specificity))
+    values = saturated(tf, norms, k1=weights.k1)
+    return _Bm25(own, values @ rarity, values @ (rarity * field.specificity))
 
 
 def _information(
@@ -326,7 +318,7 @@ def _information(
     information = share
     if candidates.date_nearness is not None:
         # To happen when the question says is a part of its information like a word of that rarity.
-        dated = float(_idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
+        dated = float(idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
         information = (share * whole + candidates.date_nearness * dated) / (whole + dated)
         if candidates.only_dates:
             information = np.maximum(share, candidates.date_nearness)
@@ -341,7 +333,7 @@ def _information(
 
 
 def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float) -> float:
-    return float((_idf(entries, field.df) * field.specificity * counted).sum())
+    return float((idf(entries, field.df) * field.specificity * counted).sum())
 
 
 def _related(candidates: Candidates) -> Floats | None:
@@ -396,13 +388,13 @@ def _relevance(
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
     field = candidates.conversation_counts
-    norm = _norm(field.length, field.mean_length, weights)
-    values = _saturated(field.tf, weights.k1 * norm, weights.k1) @ _idf(candidates.conversations, field.df)
+    norms = _norms(field.length, field.mean_length, weights)
+    values = saturated(field.tf, norms, k1=weights.k1) @ idf(candidates.conversations, field.df)
     return np.where(candidates.conversation >= 0, values[candidates.conversation], 0.0)
 
 
 def _date(candidates: Candidates, nearness: Floats) -> Floats:
-    return nearness * _idf(candidates.entries, np.asarray(float(candidates.inside_dates)))
+    return nearness * idf(candidates.entries, np.asarray(float(candidates.inside_dates)))
 
 
 def _smoothed(candidates: Candidates, near: Floats | None) -> Floats | None:

@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from jiyi.model.forgetting_curve import BASE_RETENTION, DEFAULT_THRESHOLD, STRENGTHENING_FACTOR
 from jiyi.model.limits import MAX_POSITION, Limits
-from jiyi.model.scoring import DECAY_RATE
+from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
+from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA
 from jiyi.recall.request import Mode
 
 _LIMITS = Limits()
@@ -249,9 +251,9 @@ class FactQuestion(Body):
 
     query: Text
     limit: Count = 10
-    alpha: Share = 0.5
-    beta: Share = 0.2
-    gamma: Share = 0.3
+    alpha: Share = ALPHA
+    beta: Share = BETA
+    gamma: Share = GAMMA
     decay_rate: DecayRate = DECAY_RATE
     candidates: Annotated[int, Field(ge=1, le=1_000, strict=True), _WHOLE] = 50
     domains: list[Text] | None = None
@@ -301,8 +303,8 @@ class Reflecting(Body):
     model_config = example({"importance_threshold": 4.0})
 
     conversation_id: Name | None = None
-    importance_threshold: Annotated[float, Field(ge=0, le=1_000, strict=True)] = 4.0
-    cooldown_hours: Annotated[float, Field(ge=0, le=100_000, strict=True)] = 1.0
+    importance_threshold: Annotated[float, Field(ge=0, le=1_000, strict=True)] = REFLECTION_THRESHOLD
+    cooldown_hours: Annotated[float, Field(ge=0, le=100_000, strict=True)] = REFLECTION_COOLDOWN_HOURS
 
 
 class Curve(Body):
@@ -310,9 +312,9 @@ class Curve(Body):
 
     model_config = example({"threshold": 0.1})
 
-    base_retention: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.9
-    strengthening_factor: Annotated[float, Field(ge=1, le=100, strict=True)] = 1.5
-    threshold: Share = 0.1
+    base_retention: Annotated[float, Field(gt=0, le=1, strict=True)] = BASE_RETENTION
+    strengthening_factor: Annotated[float, Field(ge=1, le=100, strict=True)] = STRENGTHENING_FACTOR
+    threshold: Share = DEFAULT_THRESHOLD
     exclude_memory_types: list[Text] = ["reflection"]
 
 
