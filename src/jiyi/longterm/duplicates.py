@@ -91,7 +91,7 @@ _SPEAKER: Final = re.compile(r"\b(?:the )?user(?:'s)?\b|用户的?|本人")
 
 
 @dataclass(frozen=True, slots=True)
-class Gist:
+class LexicalFeatures:
     """What of a fact is compared."""
 
     folded: str
@@ -111,7 +111,7 @@ def fact_key(text: str) -> str:
     return f"ltf{text_hash(_bare(text))[:20]}"
 
 
-def gist(text: str, analyzer: Analyzer) -> Gist:
+def lexical_features(text: str, analyzer: Analyzer) -> LexicalFeatures:
     """The terms of a fact, and what must not be overlooked in it."""
     folded = _SPEAKER.sub(" ", fold(text))
     # The terms of a query: without words that say nothing.
@@ -122,7 +122,7 @@ def gist(text: str, analyzer: Analyzer) -> Gist:
     numbers = [_plain_number(match) for match in _NUMBER.findall(folded)]
     numbers += [_ENGLISH_NUMBERS[word] for word in _ENGLISH_NUMBER.findall(folded)]
     liking = (1 if _FOR.search(folded) else 0) - (1 if _AGAINST.search(folded) else 0)
-    return Gist(
+    return LexicalFeatures(
         _bare(text),
         terms,
         tuple(sorted(numbers)),
@@ -133,7 +133,7 @@ def gist(text: str, analyzer: Analyzer) -> Gist:
     )
 
 
-def is_known(new: Gist, old: Gist, similarity: float | None = None) -> bool:
+def is_known(new: LexicalFeatures, old: LexicalFeatures, similarity: float | None = None) -> bool:
     """Whether the old fact says what the new one says; `similarity` is that of their meanings, if it is known."""
     if new.folded == old.folded:
         return True
@@ -158,7 +158,7 @@ def _other_words(new: frozenset[str], old: frozenset[str]) -> bool:
     return all(any(not _HAN.search(word) for word in words) for words in (new - old, old - new))
 
 
-def support(fact: Gist, said: frozenset[str]) -> float:
+def support(fact: LexicalFeatures, said: frozenset[str]) -> float:
     """Which share of a fact's words somebody said."""
     return len(fact.terms & said) / len(fact.terms) if fact.terms else 0.0
 

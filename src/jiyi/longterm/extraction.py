@@ -22,7 +22,7 @@ from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_
 from jiyi.text.statements.keeping.life_events import tells_life_event
 from jiyi.text.statements.keeping.momentary import is_momentary
 from jiyi.text.statements.keeping.non_statements import ANNOUNCES, LEAD_IN
-from jiyi.text.statements.keeping.off_record import Spoken, keepable_texts
+from jiyi.text.statements.keeping.off_record import MessageText, keepable_texts
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.statements.keeping.statement_features import (
     FOREIGN_TEXT,
@@ -97,7 +97,7 @@ class Round:
     @classmethod
     def of_messages(cls, messages: Iterable[Message]) -> Round:
         """The same of stored messages, without what the user asks not to keep."""
-        said = [Spoken(message.role, message.name, message.text) for message in messages]
+        said = [MessageText(message.role, message.name, message.text) for message in messages]
         kept = list(zip(said, keepable_texts(said), strict=True))
         return cls.of(*("\n".join(text for one, text in kept if one.role == role) for role in ("user", "assistant")))
 

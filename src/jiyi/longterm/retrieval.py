@@ -35,7 +35,7 @@ _SKIPPED = "small talk: nothing was searched"
 _WIDENED = "nothing was found in {}: all domains were searched"
 
 
-class Recollections(list[MemoryEntry]):
+class RelevantMemories(list[MemoryEntry]):
     """The recalled memories, best first, and where they were looked for."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Retriever:
         as_of: datetime | None = None,
         fused: bool = False,
         zone: tzinfo | None = None,
-    ) -> Recollections:
+    ) -> RelevantMemories:
         """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
         engine = self._deps.engine
         if engine is None:
@@ -101,7 +101,7 @@ class Retriever:
         where = self.route(query) if domains is None else Route(domains, "caller")
         notes = [where.note] if where.note else []
         if where.skips:
-            return Recollections(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
+            return RelevantMemories(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
         hits = self._search(
             engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused, zone=zone
         )
@@ -110,7 +110,7 @@ class Retriever:
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
         self._recalled.note(scope, [hit.content for hit in hits])
-        return Recollections(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
+        return RelevantMemories(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
 
     def _search(
         self,

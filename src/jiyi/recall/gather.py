@@ -43,7 +43,7 @@ _ITSELF = 2.0
 _PRIOR_TEXTS = 20
 
 
-class Gathered(NamedTuple):
+class CandidateSet(NamedTuple):
     """The candidates by id, and what the scorer needs."""
 
     ids: list[str]
@@ -53,7 +53,9 @@ class Gathered(NamedTuple):
     """The term ids of each candidate's text; empty when the text source did not answer."""
 
 
-def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics, known: Sequence[TermRow]) -> Gathered:
+def gather(
+    search: Search, proposals: Sequence[str], statistics: TermStatistics, known: Sequence[TermRow]
+) -> CandidateSet:
     """Read the proposals with their surroundings; the statistics are those of the visible texts.
 
     `known` are some of the proposals that were read before and that have no surroundings.
@@ -81,7 +83,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
     conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
     words = _Terms.of([row.words for row in rows], [row.word_counts for row in rows])
     word_counts, related = _counts_and_related(question.words, words, with_related=vectors is not None)
-    return Gathered(
+    return CandidateSet(
         ids=[ids[place] for place in candidates],
         times=times[scored].tolist(),
         candidates=Candidates(
@@ -132,14 +134,14 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
     )
 
 
-def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
+def gather_without_text(search: Search, ids: Sequence[str]) -> CandidateSet:
     """Candidates when the text source did not answer: similarity alone, no neighbours."""
     vectors = search.sources.vectors
     if vectors is None:
         raise TypeError("candidates are compared by text or by vectors, and this search has neither")
     ids = [each for each in ids if each not in search.request.left_out]
     count = len(ids)
-    return Gathered(
+    return CandidateSet(
         ids=list(ids),
         times=[0] * count,
         candidates=Candidates(

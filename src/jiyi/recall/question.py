@@ -90,9 +90,9 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     words = analysis.words
     bigrams = analysis.bigrams if analysis.has_han or not analysis.words else ()
     if analysis.has_han:
-        telling, pairs = without_interrogatives(text, words, bigrams)
+        stated, pairs = without_interrogatives(text, words, bigrams)
         # A question of nothing but such words is looked for as it is.
-        words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
+        words, bigrams = (stated, pairs) if stated or pairs else (words, bigrams)
     attributes: tuple[str, ...] = ()
     if not dates and (cued := may_ask_for(fold(text))):
         from jiyi.text.stated_attributes import asked_attributes

@@ -117,18 +117,18 @@ def _stop_words() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}|'s\b|[\W_]+")
 
 
-def _telling_characters(folded: str) -> set[int]:
+def _informative_characters(folded: str) -> set[int]:
     """The places of a question's characters but for those of stop words and signs."""
     return set(range(len(folded))).difference(*(range(*match.span()) for match in _stop_words().finditer(folded)))
 
 
-def _share_covered(forms: Sequence[str], folded: str, telling: set[int]) -> float:
+def _share_covered(forms: Sequence[str], folded: str, informative: set[int]) -> float:
     """Which share of what the question says its tags are, by characters; a tag of stop words counts as well."""
     covered: set[int] = set()
     for form in forms:
         for start in _places_of(form, folded):
             covered.update(range(start, start + len(form)))
-    return len(covered) / len(telling | covered)
+    return len(covered) / len(informative | covered)
 
 
 def recall_by_tags(
@@ -155,12 +155,12 @@ def recall_by_tags(
     answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
     # Against the best of the answer, and not against all tags that matched: other scopes must not be disclosed.
     max_hits = max((hits for _, hits in answer.found), default=1)
-    telling = _telling_characters(folded)
+    informative = _informative_characters(folded)
     relevance = 1.0
     found = []
     for entry, hits in answer.found:
         matched = tuple(tag for tag in entry.tags if (form := tag_form(tag)) and stands_in(form, folded))
-        information = _share_covered([tag_form(tag) for tag in matched], folded, telling)
+        information = _share_covered([tag_form(tag) for tag in matched], folded, informative)
         by_words = 1.0 / (1.0 + math.exp(-WORDS_ALONE.by_words(information, 0.0)))
         relevance = min(relevance, max(MIN_RELEVANCE, round(by_words, DECIMALS)))
         if relevance < min_relevance:

@@ -12,7 +12,7 @@ from jiyi.text.sentences import sentences
 from jiyi.text.statements.keeping.forget_topics import Topic, forgotten_topics, speaks_of, without_topic_requests
 
 __all__ = [
-    "Spoken",
+    "MessageText",
     "asks_only_not_to_keep",
     "keepable_texts",
     "off_record_text",
@@ -116,7 +116,7 @@ def _may_ask(text: str) -> bool:
     return any(map(has, _KEEPS)) or (wide and any(map(has, _KEEPS_WIDE)))
 
 
-class Spoken(NamedTuple):
+class MessageText(NamedTuple):
     """A message as far as it matters here."""
 
     role: str
@@ -157,7 +157,7 @@ def takes_back(text: str) -> bool:
     return asks_only_not_to_keep(text) or bool(forgotten_topics(text))
 
 
-def keepable_texts(said: Sequence[Spoken]) -> list[str]:
+def keepable_texts(said: Sequence[MessageText]) -> list[str]:
     """What of the messages of a conversation may be kept, one text for each.
 
     Without what a user asks not to keep, in the same message or in the next one, and without the sentences of replies
@@ -187,7 +187,7 @@ def keepable_texts(said: Sequence[Spoken]) -> list[str]:
     return kept
 
 
-def _take_back(said: Sequence[Spoken], kept: list[str], topic: Topic, name: str | None, before: int) -> None:
+def _take_back(said: Sequence[MessageText], kept: list[str], topic: Topic, name: str | None, before: int) -> None:
     """Leave out what the same person has said of a topic, and the sentences of replies that repeat it."""
     meant = [
         place
@@ -203,7 +203,7 @@ def _take_back(said: Sequence[Spoken], kept: list[str], topic: Topic, name: str 
                 kept[index] = _without_repeated(kept[index], said[place].text)
 
 
-def off_record_text(said: Sequence[Spoken]) -> str:
+def off_record_text(said: Sequence[MessageText]) -> str:
     """What the last message of a conversation asks not to keep; empty where it asks for nothing."""
     if not said or said[-1].text == without_off_record(said[-1].text):
         return ""
