@@ -24,7 +24,7 @@ For each candidate, over the terms of the question, with the weights w (`Scoring
 The order goes by `score`, or by the date alone for whatever was at a time ("what did I do last Wednesday"). `relevance`
 is what a reader can compare between questions: the probability that the candidate answers, from `matched`², the cosine
 above the mean, the same of the most similar one, `related`, the distance to the best score, and whether the question
-is about somebody's life or what anybody can look up; 1 − w.question of it for a bare question after a question.
+is about somebody's life or what anybody can look up; for a bare question times 1 − w.question, if one is asked.
 
 Neighbours in a conversation and dates raise recall more than the embedder does (docs/guides/recall).
 """
