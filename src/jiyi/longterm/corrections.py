@@ -103,7 +103,7 @@ _OF_NAMED: Final = 0.6
 _OF_OTHER: Final = 2.0
 """So much less has a part that seems to be about something else."""
 _OF_OUTDATED: Final = 1.0
-"""How much it counts for a part that it is outdated by itself."""
+"""The weight of the log odds that a part is outdated by itself."""
 _OUTDATED: Final = 0.75
 """From this probability on a part of a fact goes, whichever part is replaced."""
 _OUTDATED_BESIDE_NAMED: Final = 0.95
@@ -123,12 +123,12 @@ _OF_OTHER_REQUEST: Final = 0.98
 _PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
 _UNSURE: Final = 0.3
-"""What is left of a probability that is not enough because of a rule."""
+"""A probability that a rule finds too low is cut to this value."""
 _NO_CHANGE: Final = 0.05
 _MAY_CHANGE: Final = 0.4
 """A message less likely to tell of a change is not linked with what it might contradict."""
 _RECONSIDERS: Final = re.compile(r"\bon second thoughts?\b|\bchanged? my mind\b|想了想|改主意|改变主意")
-# "Dr Moss is my GP, has been for years": it says nothing without the part before.
+# A part that says nothing without the part before it: "Dr Moss is my GP, has been for years".
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 
 
@@ -156,8 +156,8 @@ class Finding:
 
 def judge(message: str, olds: Sequence[KnownFact], model: ReplacementModel) -> list[Finding]:
     """What a message of the user replaces among the older facts, the newest first, or may contradict."""
-    # What is asked is not said: "Where do I live now?" replaces nothing.
-    # Nor is what is only passed on: an error message, a text to be translated, somebody else's "I".
+    # A question states nothing: "Where do I live now?" replaces nothing. Nor does a text that is only passed on: an
+    # error message, a text to be translated, somebody else's "I".
     if is_quoted_text(message) or is_role_play(fold(message)):
         return []
     message = stated_part(own_words(message))
@@ -173,7 +173,7 @@ def _over(message: str, olds: Sequence[KnownFact], model: ReplacementModel) -> l
     if over:
         ends_all = [(olds[place], left_of_ended(message, olds[place].entry.content)) for place in over]
         return [Finding(old, REPLACES, 1.0, left, reason) for old, left in ends_all]
-    # What it says has not changed tells nothing of what has.
+    # A clause that says what stays as it was must not be read as a change.
     message = without_unchanged(message)
     gone = given_up(message, [old.entry for old in olds])
     if not gone:
@@ -230,7 +230,7 @@ def _judge_statement(message: str, olds: Sequence[KnownFact], model: Replacement
         min_value - max(_easier(folded, found, match), among, of_parts if len(pieces_of(text.text)) > 1 else 0.0)
         for text, found, match in zip(texts, evidence, matches, strict=True)
     ]
-    # What is said in plain words for a change is understood by them, unless the network is sure of the contrary.
+    # Plain words for a change are enough by themselves, unless the network is sure of the contrary.
     plain = _says_change(folded) or _RECONSIDERS.search(folded) is not None
     certain = [
         is_certain(new, text, found)

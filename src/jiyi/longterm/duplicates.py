@@ -48,16 +48,16 @@ _TIMES: Final = re.compile(
 _NUMERALS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ENGLISH_NUMBERS: Final = {word: str(number) for number, word in enumerate(_NUMERALS, start=1)}
 _ENGLISH_NUMBER: Final = re.compile(rf"\b(?:{'|'.join(_NUMERALS)})\b")
-# They carry no part of a fact by themselves, or say in another way what another word says.
+# Words that add nothing to a fact, or that only repeat what another word of it says.
 _FILLERS: Final = frozenset({"现在", "目前", "如今", "一直", "非常", "真的", "其实", "now", "current", "go", "use"})
 _NAMING: Final = frozenset(["叫", "名字", "名叫", "叫做", "name", "call"])
 _NOT: Final = re.compile(r"不能|不可以|不会|不可|不|没有|没")
-# Who speaks of whom is not what is said: "I like tea" and "the user likes tea" are one.
-# Chinese has no blanks between words; whose thing it is does not say who does what.
+# Chinese has no blanks between words: each character stands for one.
 _ROLE: Final = re.compile(rf"[{HAN}]|[^\W{HAN}][^\W{HAN}']*")
 _HAN: Final = re.compile(f"[{HAN}]")
 _DOUBLED: Final = re.compile(rf"([{HAN}])\1")
 _BEGINNING: Final = 4
+# Articles, possessives and forms of "be": their place does not tell who does what.
 _NO_ROLE: Final = frozenset(
     [
         "a",
@@ -87,12 +87,13 @@ _MUTUAL: Final = re.compile(
     r"\b(?:married|met|dating|engaged|friends?|colleagues?|classmates|neighbou?rs?|siblings?|twins?|related|divorced)\b"
     r"|结婚|离婚|订婚|认识|朋友|同学|同事|邻居|兄弟|姐妹|夫妻|一起|一样"
 )
+# "I like tea" and "the user likes tea" are one fact.
 _SPEAKER: Final = re.compile(r"\b(?:the )?user(?:'s)?\b|用户的?|本人")
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalFeatures:
-    """What of a fact is compared."""
+    """The words of a fact or message, with the numbers, times, negation and liking in it."""
 
     folded: str
     """Without signs and blanks."""
@@ -114,8 +115,7 @@ def fact_key(text: str) -> str:
 def lexical_features(text: str, analyzer: Analyzer) -> LexicalFeatures:
     """The terms of a fact, and what must not be overlooked in it."""
     folded = _SPEAKER.sub(" ", fold(text))
-    # The terms of a query: without words that say nothing.
-    # Numbers, times and negation are compared by themselves.
+    # Analysed as a query, which leaves out stop words; numbers, times and negation are compared by themselves.
     plain = _TIMES.sub(" ", _NUMBER.sub(" ", _ENGLISH_NUMBER.sub(" ", _NOT.sub(" ", folded))))
     words = set(analyzer.query(plain).words)
     terms = frozenset("name" if word in _NAMING else word for word in (words - _FILLERS or words))
@@ -141,7 +141,7 @@ def is_known(new: LexicalFeatures, old: LexicalFeatures, similarity: float | Non
         return False
     if not new.terms or not old.terms:
         return False
-    # Nothing in it that the old one does not have. One word alone is in too many facts, and a long text has any words.
+    # Every term is in the old fact as well. A single term is in too many facts, and a long text has many by chance.
     comparable = len(old.terms) <= _LONGER * len(new.terms)
     if new.terms <= old.terms and comparable and (len(new.terms) > 1 or new.terms == old.terms):
         return not _turned_round(new.text, old.text)

@@ -56,7 +56,7 @@ _LATE = timedelta(minutes=1)
 # Facts that a message may be about without sharing a word with them: so many of the newest are compared.
 _NEWEST_COMPARED = 60
 _ANTECEDENTS = 5
-# Shares of the words of a fact: from when on the user said it, and from when on a reply only repeats a memory.
+# From these shares of a fact's words on: the user said it; a reply only repeats a memory.
 _SAID = 0.75
 _REPEATED = 0.4
 _NOTHING_NEW = 0.6
@@ -171,7 +171,7 @@ class FactIngestor:
             if any(is_known(new, lexical_features(entry.content, analyzer)) for entry in decision.entries):
                 continue
             old = self._similar(work.scope, proposal.text, _CANDIDATES)
-            # What somebody else says of themselves is neither known by it nor replaced.
+            # Facts of other speakers are left out: the same words of theirs are about somebody else.
             old = [entry for entry in old if entry.source.name == work.speaker]
             likeness = self._likeness(proposal.text, [entry.content for entry in old])
             pairs = [
@@ -229,7 +229,7 @@ class FactIngestor:
         facts = [fact for fact in self._deps.store.facts(work.scope, limit=_NEWEST_COMPARED) if fact.id not in own]
         found = {fact.id for fact in facts}
         facts += [fact for fact in self._similar(work.scope, work.said.user, _CANDIDATES) if fact.id not in found]
-        # Only facts of this room are replaced: a message that would end anything else is not kept for that.
+        # Only facts of this room can be replaced; a message is not kept for what it says of other entries.
         facts = [fact for fact in facts if _may_be_replaced(fact, work.scope) and may_be_told(fact, work.speaker)]
         if not facts:
             return
@@ -243,7 +243,7 @@ class FactIngestor:
                 continue
             entry = self._nearest(decision.entries, finding)
             if entry is None and finding.verdict == REPLACES:
-                # Of what only might contradict a fact, and is not worth keeping, nothing is kept.
+                # A message that only might contradict a fact is not kept for that.
                 entry = self._stating_the_change(work, decision, finding.known.entry)
             if entry is not None:
                 self._apply(decision, finding, entry)

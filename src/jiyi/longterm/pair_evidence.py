@@ -157,7 +157,7 @@ def pair_evidence(
 def min_probability_for(new: ComparedText, old: ComparedText, evidence: PairEvidence, match: AttributeMatch) -> float:
     """From which probability on a message may replace an older fact; above 1 where no probability is enough."""
     if is_mistake(new.folded) and evidence.named_in_it:
-        # "my flight is on the 9th, I misread the email": it is the one of which something was said.
+        # The mistake is about what the fact names: "my flight is on the 9th, I misread the email".
         return 0.0
     of_others = evidence.only_of_others and not evidence.names_it and not evidence.named_in_it
     if evidence.parallel or of_others:
@@ -225,7 +225,7 @@ def _never_replaces(new: ComparedText, old: ComparedText) -> bool:
     """Whether a message hardly ever replaces such a fact: it ends another job, or may be one more of several."""
     if is_bygone(old.folded) and not is_bygone(new.folded):
         return True
-    # Of what people have several of, one more replaces none.
+    # Where people have several of a kind, one more replaces none of them.
     return _resigns_before_start(new, old) or (_several(new, old) and _only_adds(new.folded))
 
 
@@ -246,7 +246,7 @@ def _leaves_alone(new: ComparedText, old: ComparedText) -> bool:
         return True
     if not _only_adds(new.folded):
         return False
-    # That both name the same person or a plan says nothing about what is said of them.
+    # Weak topics are left out: both may name the same person or a plan and say different things of it.
     shared = new.topics.keys() & old.topics.keys() - WEAK_TOPICS
     return bool(old.topics.keys() - WEAK_TOPICS) and not shared and not _same_measure(new, old)
 
@@ -291,12 +291,12 @@ def same_subject(message: ComparedText, old: ComparedText, theirs: str, *, newes
     if theirs != USER and (mentions_subject(folded, theirs) or mentions(folded, theirs)):
         return True
     if theirs == USER and bare and ours <= _ROLES and message.lexical.numbers and old.lexical.numbers:
-        # "房东涨价，从这个月开始3600了": a new figure, and nobody who has it.
+        # A new figure without a subject is the user's: "房东涨价，从这个月开始3600了".
         return True
     if theirs == USER and (
         topics_of(bare).keys() & old.topics.keys() or any(word in bare for word in old.lexical.terms)
     ):
-        # A clause that names nobody, beside one about somebody else, speaks of what the user has said.
+        # A clause that names nobody, beside one about somebody else, is about the user.
         return True
     if "" in ours and theirs != USER and (message.lexical.terms & old.lexical.terms) - SUBJECT_WORDS:
         # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
@@ -312,7 +312,7 @@ def same_subject(message: ComparedText, old: ComparedText, theirs: str, *, newes
     if _PREGNANT.search(old.folded) and ends_pregnancy(folded):
         return True
     if theirs in _ROLES and ours <= {USER, ""} and names_in(old.text):
-        # Who holds a role is said of the user as well: "My manager is Colm", "I report to Sunita".
+        # Who holds a role may be told with the user as the subject: "My manager is Colm", "I report to Sunita".
         return True
     if re.search(r"[他她佢]|\b(?:he|she|her|him|they)\b", folded):
         # He or she is whoever the message names.

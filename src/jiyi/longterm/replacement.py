@@ -48,7 +48,7 @@ _PAST: Final = re.compile(r"\b(?:'ve|have|has|got|gone|went|\w+ed)\b")
 _PRESENT: Final = re.compile(r"\b(?:now|since|so)\b|现在|而家|如今")
 _QUESTION: Final = re.compile(r"[?？]|吗$")
 _NAME: Final = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]+|[A-Z][A-Za-z0-9]+\d")
-# What these words change is plain.
+# Words that tell by themselves which topic changes.
 _CHANGED_TOPIC: Final = (
     (re.compile(r"搬|退租|安家|\b(?:mov(?:ed?|ing)|relocat\w*)\b"), "home"),
     (re.compile(r"跳槽|转岗|入职|升职|离职|\b(?:promot\w*|new job|start(?:ed|ing)? (?:at|as))\b"), "work"),
@@ -74,7 +74,7 @@ _WORD: Final = re.compile(r"[a-z]{4,}")
 
 @dataclass(frozen=True, slots=True)
 class ComparedText:
-    """A message or a fact with all that is compared of it."""
+    """A message or a fact with the features that are compared."""
 
     text: str
     folded: str
@@ -97,7 +97,7 @@ class ReplacementModel(TrainedJudge):
         self._network = PairNetwork(pairs)
 
     def read(self, texts: Sequence[str]) -> list[ComparedText]:
-        """Texts with what is compared of them."""
+        """Texts with the features that are compared."""
         if not texts:
             return []
         vectors = self._embedder.embed(texts)
@@ -111,7 +111,7 @@ class ReplacementModel(TrainedJudge):
         return found
 
     def read_message(self, text: str) -> ComparedText:
-        """A message with what is compared of it and of each of its clauses."""
+        """A message with the features of it and of each of its clauses."""
         clauses = clauses_of(text)
         found, *parts = self.read([text, *(clauses if len(clauses) > 1 else ())])
         attributes = np.concatenate([each.attributes for each in (*parts, found)])

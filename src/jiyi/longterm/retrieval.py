@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jiyi.longterm")
 _MAX_SUPERSEDED = 1_000
 _MAX_REFLECTIONS = 5
-# From these on a question was about a memory that it brought.
+# A recalled memory counts as asked for from this similarity, or this share of the question's information, on.
 _MIN_SIMILARITY = 0.4
 _MIN_COVERAGE = 0.34
 _SKIPPED = "small talk: nothing was searched"
@@ -94,7 +94,7 @@ class Retriever:
         """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
         engine = self._deps.engine
         if engine is None:
-            # Before a model is asked where to look.
+            # Refused before the router is called, which may be a model.
             raise SimpleModeError.of(
                 "recall of long-term memories is", "use memory.runtime for what is to be found by tags"
             )
@@ -174,7 +174,7 @@ class Retriever:
         try:
             self._deps.records.touch(ids, self._deps.now(), used=used, scope=scope)
         except StorageError as error:
-            # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
+            # The answer stands: without the time of access the memories only fade a little sooner.
             _log.warning("recalled memories could not be touched: %s", type(error).__name__)
 
     # --- looking back -----------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class Retriever:
         """
         corrected = self._deps.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
         past = [replace(entry, is_active=True) for entry, _ in corrected]
-        # What was told or imported later was known when it was said.
+        # A memory that was imported later counts from the time at which it was said.
         known = [hit for hit in hits if min(hit.created_at, hit.event_time) <= as_of]
         found = [*known, *(entry for entry in past if filters.admits(entry))]
         relevances = self._relevance(query, [entry.content for entry in found])

@@ -242,7 +242,7 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
     if threads.apart:
         return found
     linked = threads.same(1) & (np.abs(np.diff(times)) <= NEIGHBOUR_SECONDS * 1_000_000)
-    # Those that go on to the next row, and those that go on to the one after it.
+    # The rows that are neighbours of the next row, and those that are neighbours of the one after it.
     for step, goes in ((1, linked), (2, linked[1:] & linked[:-1])):
         row = np.flatnonzero(goes)
         found[row + step, _STEPS.index(-step)] = row
@@ -269,7 +269,7 @@ def _unanswered(
 
 def _maximal_words(words: Sequence[str]) -> NDArray[np.bool_]:
     """Chinese words are also looked for by the words inside them, which add no information of their own."""
-    # In one text of all words each stands once by itself, and again inside every other that contains it.
+    # In a text of all words, one a line, a word that is part of another one occurs more than once.
     together = "\n".join(dict.fromkeys(words))
     return np.asarray([together.count(word) == 1 for word in words], dtype=np.bool_)
 

@@ -110,14 +110,14 @@ def _shown(scores: Scores, places: Sequence[int], personal: float) -> list[dict[
         columns["related_share"] = scores.related
         best["best_above_mean"] = float(scores.above_mean.max(initial=0.0).round(DECIMALS))
         best["personal"] = round(personal, DECIMALS)
-    # In one piece: a dozen small arrays take longer.
+    # Rounded as one array, which takes less time than a dozen small ones.
     rows = np.round(np.array(list(columns.values()))[:, places], DECIMALS).T.tolist()
     names, same = (*columns, *best), list(best.values())
     return [dict(zip(names, row + same, strict=True)) for row in rows]
 
 
 def _is_gibberish(search: Search, found: CandidateSet) -> bool:
-    """Letters that are no words, of which nothing is stored: no text is the answer to them.
+    """Whether the question has letters that are no words, and nothing with them is stored: no text answers it.
 
     Something that is clearly similar is shown all the same: it may be a word that is misspelled or very rare.
     """

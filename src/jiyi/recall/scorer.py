@@ -72,7 +72,7 @@ class FieldCounts(NamedTuple):
     length: Floats
     df: Floats
     mean_length: float
-    """Of the floored lengths of all visible texts."""
+    """The mean length of all visible texts, each at least `length_floor`."""
     specificity: Floats
     """Term -> how specific it is in general language, 0..1."""
 
@@ -185,7 +185,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     # What fits neither by words nor by meaning is no answer, whatever stands in it and whenever it was.
     fits = own_score > 0
     if candidates.answers is not None and keyword:
-        # A number or a place beside what was asked is none of it.
+        # Only where the text itself fits: a number or place in a mere neighbour of the answer is none.
         own = sum(parts[name] for name in _OWN if name in parts) > 0
         parts["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
         own_score = own_score + parts["answer_kind"]
@@ -325,7 +325,7 @@ def _information(
             whole = whole or of_pairs
     information = share
     if candidates.date_nearness is not None:
-        # To happen when the question says is a part of its information like a word of that rarity.
+        # The date of the question counts as information, like a word that is as rare.
         dated = float(_idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
         information = (share * whole + candidates.date_nearness * dated) / (whole + dated)
         if candidates.only_dates:
@@ -374,12 +374,12 @@ def _relevance(
     if above_mean is not None:
         logit += known.similarity * above_mean + known.best_similarity * _best_answer(above_mean, candidates)
         logit += known.related * related
-        # What has the words of the question answers it, whatever kind of question it is.
+        # The kind of the question matters only as far as words of the question are missing.
         logit += known.personal * candidates.personal * (1.0 - information)
     if (states := candidates.states_attribute) is not None:
         # Of many texts that state it, each is less likely to be the one that was meant.
         logit += known.attribute * states / np.sqrt(max(1.0, float(states.sum())))
-    # By words alone: an earlier question that is looked for (its vector is that of no answer), and what has no vector.
+    # By words alone: an earlier question that is looked for, as its vector is unlike an answer's; what has no vector.
     bare = candidates.row_question_share[candidates.scored] >= _BARE
     sought = candidates.query_is_question & bare & (questions <= 0)
     sought = sought if candidates.cosine is None else sought | np.isnan(candidates.cosine[candidates.scored])

@@ -43,7 +43,7 @@ class ScoringWeights:
     spread: float = 0.3
     """Similarities that differ by less than this do not tell candidates apart."""
     related: float = 0.2
-    """For words that stand for those of the question."""
+    """For other words that mean the same as, or a kind of, those of the question."""
     answer_kind: float = 0.2
     """For a text with a time, a number or a place in it, where the question asks for one. Not for records: they have a
     time of their own."""
@@ -82,7 +82,7 @@ class Calibration:
     attribute: float = 2.9
     """For a hit that states the attribute of a person that was asked for."""
     power: float = 1.0
-    """Beside similarities, a few words of the question say little, and less than their share; alone they say it all."""
+    """Above 1 a few words of the question count for less than their share, as they have to beside similarities."""
 
     def by_words(self, information: Any, behind: Any) -> Any:
         """The logit without what meaning says."""
@@ -96,7 +96,7 @@ is shown to a person, and questions off topic are told apart by an AUC of at lea
 WORDS_ALONE: Final = Calibration(4.9, 0.0, 0.0, 5.7, -4.4)
 """Where meaning was not asked."""
 NO_WORDS: Final = 0.75
-"""The share of a question's terms that are no words, from which on it may have no answer: only if none is stored."""
+"""From this share of terms that are no words on, a question has no answer unless one of them is stored."""
 NO_LIKENESS: Final = 0.5
 """Such a question has an answer all the same if a text is more similar to it than the mean, by at least this."""
 

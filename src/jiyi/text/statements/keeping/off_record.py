@@ -104,7 +104,7 @@ _LOOKED_AT: Final = 12_000
 _MAX_REQUEST: Final = 300
 
 
-# A message is looked at for a request of its own and for what it leaves of others, and again when it is answered.
+# Kept for a short while: the same message is checked for its own request, for earlier ones, and when it is answered.
 @lru_cache(maxsize=32)
 def _may_ask(text: str) -> bool:
     spelled = text.casefold()
@@ -117,7 +117,7 @@ def _may_ask(text: str) -> bool:
 
 
 class MessageText(NamedTuple):
-    """A message as far as it matters here."""
+    """The text of a message, and who said it."""
 
     role: str
     name: str | None
@@ -130,7 +130,7 @@ def without_off_record(text: str) -> str:
     A request that stands alone means the sentence before it, or the one after it at the beginning of a text.
     """
     if len(text) > 2 * _LOOKED_AT:
-        # The time for a very long one stays short: people say it at the beginning or at the end.
+        # Of a very long text only both ends are read, where people put such a request: so the time stays short.
         ends = text[:_LOOKED_AT], text[-_LOOKED_AT:]
         head, tail = map(without_off_record, ends)
         return text if (head, tail) == ends else f"{head}\n{text[_LOOKED_AT:-_LOOKED_AT]}\n{tail}"
