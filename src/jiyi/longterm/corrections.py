@@ -134,7 +134,7 @@ _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """An older fact and what of it is compared."""
+    """An older fact, its words, and how similar it is to the new one."""
 
     entry: MemoryEntry
     lexical: LexicalFeatures
