@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jiyi.chat import ChatWindow, Compaction
     from jiyi.longterm.conflicts import Conflict, Replaced
     from jiyi.longterm.forgetting import ForgettingPlan
-    from jiyi.longterm.retrieval import Recollections
+    from jiyi.longterm.retrieval import RelevantMemories
     from jiyi.model.note import AppendedNote, LineAttribution, NoteHit, NoteText
     from jiyi.notes.promotion import Accepted
     from jiyi.notes.proposals import Proposal
@@ -129,9 +129,9 @@ class ClientLongterm:
         fused: bool = False,
         touch: bool = True,
         time_zone: str | tzinfo | None = None,
-    ) -> Recollections:
+    ) -> RelevantMemories:
         """The memories that answer best, by α·relevance + β·decay + γ·importance."""
-        from jiyi.longterm.retrieval import Recollections
+        from jiyi.longterm.retrieval import RelevantMemories
 
         await self._connection.own(user_id)
         asked = {
@@ -149,7 +149,7 @@ class ClientLongterm:
             "time_zone": time_zone,
         }
         found = await self._connection.ask("/v1/longterm/recall", body_of(asked))
-        return Recollections(
+        return RelevantMemories(
             [hit_of(each) for each in found["hits"]],
             domains=tuple(found["domains"]),
             routed_by=found["routed_by"],

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 _MAX_SUPERSEDED = 1_000
 _MAX_REFLECTIONS = 5
-# From these on a question was about a memory that it brought.
+# A recalled memory counts as asked for from this similarity, or this share of the question's information, on.
 _MIN_SIMILARITY = 0.4
 _MIN_COVERAGE = 0.34
 _SKIPPED = "small talk: nothing was searched"
 _WIDENED = "nothing was found in {}: all domains were searched"
 
 
-class Recollections(list[MemoryEntry]):
+class RelevantMemories(list[MemoryEntry]):
     """The recalled memories, best first, and where they were looked for."""
 
     def __init__(
@@ -89,18 +89,18 @@ class Retriever:
         as_of: datetime | None = None,
         fused: bool = False,
         zone: tzinfo | None = None,
-    ) -> Recollections:
+    ) -> RelevantMemories:
         """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
         engine = self._deps.engine
         if engine is None:
-            # Before a model is asked where to look.
+            # Refused before the router is called, which may be a model.
             raise SimpleModeError.of(
                 "recall of long-term memories is", "use memory.runtime for what is to be found by tags"
             )
         where = self.route(query) if domains is None else Route(domains, "caller")
         notes = [where.note] if where.note else []
         if where.skips:
-            return Recollections(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
+            return RelevantMemories(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
         hits = self._search(
             engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused, zone=zone
         )
@@ -109,7 +109,7 @@ class Retriever:
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
         self._recalled.note(scope, [hit.content for hit in hits])
-        return Recollections(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
+        return RelevantMemories(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
 
     def _search(
         self,
@@ -185,7 +185,7 @@ class Retriever:
         """
         corrected = self._deps.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
         past = [replace(entry, is_active=True) for entry, _ in corrected]
-        # What was told or imported later was known when it was said.
+        # A memory that was imported later counts from the time at which it was said.
         known = [hit for hit in hits if min(hit.created_at, hit.event_time) <= as_of]
         found = [*known, *(entry for entry in past if filters.admits(entry))]
         relevances = self._relevance(query, [entry.content for entry in found])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.longterm.conflicts import Conflict, Replaced, Winner
     from jiyi.longterm.forgetting import ForgettingPlan
-    from jiyi.longterm.retrieval import Recollections
+    from jiyi.longterm.retrieval import RelevantMemories
     from jiyi.memory import AgentMemory
     from jiyi.model.entry import MemoryEntry
 
@@ -149,7 +149,7 @@ def recall(
         return _prompt(session, query, limit)
     from jiyi.longterm.retrieval import fitting
 
-    async def action(memory: AgentMemory) -> tuple[Recollections, int, Settings]:
+    async def action(memory: AgentMemory) -> tuple[RelevantMemories, int, Settings]:
         zone, scope = memory.settings.zone, memory.settings.scope
         found = await memory.longterm.retrieve_relevant_memories(
             scope,

@@ -126,7 +126,7 @@ class Conditions(Body):
     where: dict[str, Any] | None = None
 
 
-class ManyForgotten(Conditions):
+class ForgetRequest(Conditions):
     """Which entries of the scope shall be forgotten; `erase` deletes their texts for good, a dry run only counts."""
 
     model_config = example({"tags": ["draft"], "dry_run": True})
@@ -172,7 +172,7 @@ class Messages(Body):
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1_000)]
 
 
-class Said(Body):
+class TurnStart(Body):
     """What the user says: a turn begins with it."""
 
     model_config = example({"text": "What do I drink in the morning?"})
@@ -186,7 +186,7 @@ class Said(Body):
     time_zone: Text | None = None
 
 
-class Asked(Said):
+class ReplyRequest(TurnStart):
     """What the user says; without a text the newest open turn goes on."""
 
     model_config = example({"text": "What do I drink in the morning?"})
@@ -214,7 +214,7 @@ class Reply(Body):
     used: Ids | None = None
 
 
-class BrokenOff(Body):
+class TurnBreakOff(Body):
     """What there is of a reply that will not be finished, and why."""
 
     model_config = example({"partial": "Green", "reason": "stopped by the user"})
@@ -273,7 +273,7 @@ class PromptQuestion(Body):
     limit: Count = 10
 
 
-class Used(Body):
+class UsedMemories(Body):
     """Memories that an answer has used, by id or key."""
 
     model_config = example({"useful": ["0199f3a2-0000-7000-8000-000000000001"]})
@@ -281,7 +281,7 @@ class Used(Body):
     useful: Ids
 
 
-class Settlement(Body):
+class ConflictResolution(Body):
     """Which of two facts holds, by their ids."""
 
     model_config = example(
@@ -297,7 +297,7 @@ class Settlement(Body):
     keep: Literal["newer", "older", "both"] = "newer"
 
 
-class Reflecting(Body):
+class ReflectionRequest(Body):
     """When to reflect: how much the new facts must matter, and how long ago the last reflection must be."""
 
     model_config = example({"importance_threshold": 4.0})
@@ -318,7 +318,7 @@ class Curve(Body):
     exclude_memory_types: list[Text] = ["reflection"]
 
 
-class Restored(Body):
+class RestoreRequest(Body):
     """Memories to bring back, by id or key; without names all that the curve has taken."""
 
     model_config = example({"memories": ["0199f3a2-0000-7000-8000-000000000001"]})
@@ -326,7 +326,7 @@ class Restored(Body):
     memories: Ids | None = None
 
 
-class Pinned(Body):
+class PinRequest(Body):
     """Whether a memory is kept from being forgotten, corrected or summarised."""
 
     model_config = example({"pinned": True})
