@@ -23,4 +23,5 @@ def with_chinese_commas(text: str) -> str:
     if text.isascii() or ("," not in text and ";" not in text):
         return text
     code = inline_code(text)
-    return _compiled(_HALF_WIDTH).sub(lambda m: m[0] if in_code(code, m.start()) else _FULL_WIDTH[m[0][0]], text)
+    made: str = _compiled(_HALF_WIDTH).sub(lambda m: m[0] if in_code(code, m.start()) else _FULL_WIDTH[m[0][0]], text)
+    return made
