@@ -29,13 +29,13 @@ from bench.judgement_sets import (
     statements,
 )
 from jiyi.longterm.attribute_model import AttributeMatch
-from jiyi.longterm.classifier import domain_row, worth_row
+from jiyi.longterm.classifier import domain_row, worth_keeping_row
 from jiyi.longterm.corrections import anonymous
-from jiyi.longterm.duplicates import gist
+from jiyi.longterm.duplicates import lexical_features
 from jiyi.longterm.pair_evidence import PairEvidence, message_evidence, pair_evidence
 from jiyi.longterm.pair_network import texts_of_message
 from jiyi.longterm.replacement import (
-    Compared,
+    ComparedText,
     PairFeatures,
     change_row,
     likeness,
@@ -308,7 +308,9 @@ def _worth(
     texts |= {item["user"]: (writer, bool(item["keep"])) for writer, item in rounds}
     for writer, item in rounds:
         texts |= {text: (writer, states) for text, states in _clauses_of(item)}
-    return [Example(writer, text, worth_row(text, vectors.of(text)), keep) for text, (writer, keep) in texts.items()]
+    return [
+        Example(writer, text, worth_keeping_row(text, vectors.of(text)), keep) for text, (writer, keep) in texts.items()
+    ]
 
 
 def _said_in(said: Said) -> list[tuple[str, bool]]:
@@ -425,16 +427,16 @@ class Reader:
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
         self._analyzer = Analyzer()
-        self._known: dict[str, Compared] = {}
+        self._known: dict[str, ComparedText] = {}
 
-    def fact(self, text: str) -> Compared:
+    def fact(self, text: str) -> ComparedText:
         if text not in self._known:
             folded, vector = fold(text), self._vectors.of(text)
-            read = gist(text, self._analyzer)
-            self._known[text] = Compared(text, folded, read, topics_of(folded), vector, _NO_ATTRIBUTES)
+            read = lexical_features(text, self._analyzer)
+            self._known[text] = ComparedText(text, folded, read, topics_of(folded), vector, _NO_ATTRIBUTES)
         return self._known[text]
 
-    def message(self, text: str) -> Compared:
+    def message(self, text: str) -> ComparedText:
         clauses = clauses_of(text)
         found = [self._vectors.of(clause) for clause in clauses] if len(clauses) > 1 else []
         return replace(self.fact(text), clauses=tuple(found))

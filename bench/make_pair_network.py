@@ -38,7 +38,7 @@ from bench.people_examples import claims_of, is_outdated, of_people
 from bench.support import console
 from bench.support.torch_encoder import DATA, Reading, TorchEncoder
 from jiyi.longterm.corrections import anonymous
-from jiyi.longterm.pair_network import COMPARED_SCALE, MOST, NETWORK, OWN_SCALE, texts_of_message
+from jiyi.longterm.pair_network import COMPARED_SCALE, MAX_LOGIT, NETWORK, OWN_SCALE, texts_of_message
 from jiyi.longterm.trained import WEIGHTS
 from jiyi.providers.bundled import PlainEmbedder
 from jiyi.providers.encoder import FULL_DIMENSION, STATE_DIMENSION
@@ -201,7 +201,7 @@ class Network(nn.Module):
 
     def forward(self, batch: Sequence[Case]) -> Any:
         """The values of all facts of the batch, one after the other."""
-        best = MOST * torch.tanh(self._best(batch)[:, 0] / MOST)
+        best = MAX_LOGIT * torch.tanh(self._best(batch)[:, 0] / MAX_LOGIT)
         told = [torch.tensor(case.rows) @ self.lines[case.none][:-1] + self.lines[case.none][-1] for case in batch]
         return best + torch.cat(told)
 

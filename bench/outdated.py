@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from bench.judgement_sets import LANGUAGES, UNLEARNED_PEOPLE, PersonMessage, messages_of_people
 from bench.people_examples import claims_of, is_outdated
 from bench.support import Report, console, parser
-from jiyi.longterm.corrections import REPLACES, Finding, Known, judge
-from jiyi.longterm.duplicates import gist
+from jiyi.longterm.corrections import REPLACES, Finding, KnownFact, judge
+from jiyi.longterm.duplicates import lexical_features
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.text import Analyzer
@@ -39,10 +39,10 @@ class Counts:
     """Of those that change nothing: `right`, `linked`, or `wrong` where a fact was replaced."""
 
 
-def known_facts(message: PersonMessage, analyzer: Analyzer) -> list[Known]:
+def known_facts(message: PersonMessage, analyzer: Analyzer) -> list[KnownFact]:
     """The claims of what was told before, the newest first."""
     return [
-        Known(
+        KnownFact(
             MemoryEntry(
                 id=str(place),
                 scope="main",
@@ -53,7 +53,7 @@ def known_facts(message: PersonMessage, analyzer: Analyzer) -> list[Known]:
                 updated_at=_MOMENT,
                 last_accessed_at=_MOMENT,
             ),
-            gist(claim, analyzer),
+            lexical_features(claim, analyzer),
         )
         for place, claim in enumerate(claims_of(message))
     ]

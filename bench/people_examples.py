@@ -9,7 +9,7 @@ from bench.judgement_sets import PEOPLE, PersonMessage, holds, messages_of_peopl
 from jiyi.longterm.corrections import anonymous
 from jiyi.longterm.pair_evidence import message_evidence, pair_evidence
 from jiyi.longterm.pair_network import texts_of_message
-from jiyi.longterm.replacement import Compared, change_row, likeness, pair_features, piece_rows
+from jiyi.longterm.replacement import ComparedText, change_row, likeness, pair_features, piece_rows
 from jiyi.text.statements.about.subject_phrases import compared_subjects
 from jiyi.text.statements.about.subjects import subject_of
 from jiyi.text.statements.parts.claims import clauses_of, only_asks, pieces_of, split_claims
@@ -51,7 +51,7 @@ def _texts_of(text: str) -> list[str]:
     return [text, *clauses_of(text)]
 
 
-def _step(message: PersonMessage, said: Compared, facts: Sequence[Compared], vectors: Vectors) -> Step:
+def _step(message: PersonMessage, said: ComparedText, facts: Sequence[ComparedText], vectors: Vectors) -> Step:
     like = [likeness(said, fact) for fact in facts]
     relations = compared_subjects(said.text, [fact.text for fact in facts])
     pairs = [
@@ -70,7 +70,7 @@ def _step(message: PersonMessage, said: Compared, facts: Sequence[Compared], vec
 
 
 def _groups(
-    message: PersonMessage, said: Compared, claims: Sequence[str], reader: Reader, vectors: Vectors
+    message: PersonMessage, said: ComparedText, claims: Sequence[str], reader: Reader, vectors: Vectors
 ) -> Iterator[Group]:
     for claim in claims if message.gone else ():
         parts = pieces_of(claim)

@@ -22,7 +22,10 @@ R = TypeVar("R")
 
 
 class Portal:
-    """An event loop in a thread of its own. Any thread may run a coroutine on it and wait for the result."""
+    """An event loop in a thread of its own, on which any thread may run a coroutine and wait for the result.
+
+    The term is anyio's (`BlockingPortal`).
+    """
 
     def __init__(self) -> None:
         try:

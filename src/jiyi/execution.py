@@ -24,7 +24,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 CLOSED = "this memory is closed; open it again with create_memory or AgentMemory.open"
 _GATHERING_SECONDS = 0.2
-"""How long `defer_together` waits for more of the same."""
+"""How long `defer_batched` waits for more of the same."""
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
@@ -172,7 +172,7 @@ class BlockingCalls:
         await self._ready()
         return await self._threads.run(_in_context(function, *args, **kwargs))
 
-    async def run_at_once(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run_unordered(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it on a thread, before what was deferred: for what does not read what that writes."""
         self._check_open()
         return await self._threads.run(_in_context(function, *args, **kwargs))
@@ -211,11 +211,11 @@ class BlockingCalls:
         self._deferred.add(task)
         task.add_done_callback(self._deferred.discard)
 
-    def defer_together(self, function: Callable[[list[T]], object], items: Iterable[T]) -> None:
+    def defer_batched(self, function: Callable[[list[T]], object], items: Iterable[T]) -> None:
         """Run it with these items after the current call has returned, together with those of the calls after it.
 
-        The next call of this memory that is not run by `run_at_once` has it run, and waits for it. If there is none, it
-        runs a little later.
+        The next call of this memory that is not run by `run_unordered` has it run and waits for it. If there is none,
+        it runs a little later.
         """
         if self.closed or self.is_inherited:
             return

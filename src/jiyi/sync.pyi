@@ -17,7 +17,7 @@ from jiyi.config import Settings
 from jiyi.indexing import IndexReport
 from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.forgetting import ForgettingPlan
-from jiyi.longterm.retrieval import Recollections
+from jiyi.longterm.retrieval import RelevantMemories
 from jiyi.model.change import MemoryChange
 from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.entry import EntryVersion, MemoryEntry
@@ -889,7 +889,7 @@ class Longterm:
         fused: bool = False,
         touch: bool = True,
         time_zone: str | tzinfo | None = None,
-    ) -> Recollections:
+    ) -> RelevantMemories:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
         Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search

@@ -15,11 +15,7 @@ _LIMIT = re.compile(
 _COUNT = re.compile(r"^_?(?:FEW|MANY)(?:_|$)")
 
 # Named before the rule.
-_EXCEPTIONS = {
-    "bench/judgement.py": {"_LONGEST_REPLY"},
-    "src/jiyi/longterm/pair_evidence.py": {"_MANY_OF_IT"},
-    "src/jiyi/longterm/pair_network.py": {"MOST"},
-}
+_EXCEPTIONS = {"bench/judgement.py": {"_LONGEST_REPLY"}}
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:

@@ -370,6 +370,8 @@ def test_the_memory_that_keeps_nothing_has_every_method_of_the_interface(
                 offered = getattr(kind, name)
                 assert list(inspect.signature(offered).parameters) == list(inspect.signature(wanted).parameters), name
                 assert inspect.iscoroutinefunction(offered) == inspect.iscoroutinefunction(wanted), name
+            offered = inspect.signature(getattr(noop if isinstance(noop, type) else type(noop), name))
+            assert offered.parameters == inspect.signature(wanted).parameters, name
 
 
 def test_the_methods_of_notes_are_the_ones_listed_and_explain_themselves() -> None:

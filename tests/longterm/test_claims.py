@@ -39,6 +39,8 @@ def says(texts: Sequence[str], *parts: str) -> bool:
             [("vet nurse",), ("hobbs",), ("three days",)],
             [("four", "days")],
         ),
+        # Half-width commas end a clause too.
+        ("我对芒果过敏,对虾也过敏", "芒果过敏好了，现在天天吃", [("虾", "过敏")], [("对芒果过敏",)]),
         ("我爸在铁路上班，我妈开小卖部", "我妈把店盘出去了，现在去物业干了", [("铁路",), ("物业",)], [("小卖部",)]),
         (
             "I'm vegetarian, I hate mushrooms, and I cook on gas",

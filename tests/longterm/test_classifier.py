@@ -9,7 +9,7 @@ import pytest
 
 from bench.extraction import load as load_rounds
 from bench.judgement_sets import domains_of, statements
-from jiyi.longterm.classifier import StatementClassifier, domain_row, worth_row
+from jiyi.longterm.classifier import StatementClassifier, domain_row, worth_keeping_row
 from jiyi.longterm.extraction import Round, propose
 from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
@@ -152,7 +152,7 @@ def test_the_weights_that_are_shipped_fit_the_features() -> None:
     stored = json.loads(files("jiyi.longterm").joinpath("data/weights.json").read_text("utf-8"))
     claim = split_claims("I live in Oslo")[0]
     models, vector = stored["models"], [0.0] * stored["embedder"]["dimension"]
-    assert len(models["worth"]["weights"]) == len(worth_row("I live in Oslo", vector))
+    assert len(models["worth"]["weights"]) == len(worth_keeping_row("I live in Oslo", vector))
     for domain in SUBSTANTIAL:
         assert len(models["domains"][domain]["weights"]) == len(domain_row(claim, claim.text, vector, vector))
 

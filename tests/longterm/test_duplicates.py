@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.longterm.duplicates import fact_key, gist, is_known
+from jiyi.longterm.duplicates import fact_key, is_known, lexical_features
 from jiyi.ports import Embedder
 from jiyi.text import Analyzer
 
@@ -72,7 +72,7 @@ DIFFERENT = [
 
 def known(new: str, old: str, embedder: Embedder) -> bool:
     vectors = embedder.embed([new, old])
-    return is_known(gist(new, ANALYZER), gist(old, ANALYZER), float(vectors[0] @ vectors[1]))
+    return is_known(lexical_features(new, ANALYZER), lexical_features(old, ANALYZER), float(vectors[0] @ vectors[1]))
 
 
 @pytest.mark.parametrize(("old", "new"), SAME)
@@ -87,18 +87,18 @@ def test_a_difference_that_matters_is_seen(old: str, new: str, bundled_embedder:
 
 
 def test_less_than_is_known_is_known_and_more_is_not() -> None:
-    less, more = gist("I like tea", ANALYZER), gist("I like green tea", ANALYZER)
+    less, more = lexical_features("I like tea", ANALYZER), lexical_features("I like green tea", ANALYZER)
     assert is_known(less, more)
     assert not is_known(more, less)
 
 
 def test_a_long_text_that_has_all_the_words_is_not_the_fact() -> None:
     story = "On the way to the market I saw tea, bread, honey, apples, a violin, two dogs and people who like to sing"
-    assert not is_known(gist("I like tea", ANALYZER), gist(story, ANALYZER))
+    assert not is_known(lexical_features("I like tea", ANALYZER), lexical_features(story, ANALYZER))
 
 
 @given(st.text(max_size=80))
 def test_a_text_is_known_when_it_is_itself(text: str) -> None:
-    one = gist(text, ANALYZER)
+    one = lexical_features(text, ANALYZER)
     assert is_known(one, one)
     assert fact_key(text) == fact_key(f"  {text.upper().lower() if text.isascii() else text}。")

@@ -7,7 +7,7 @@ import pytest
 
 from jiyi.errors import ModelError, ModelRejectedError, ModelReplyError, ModelTimeoutError, ModelUnavailableError
 from jiyi.model.message import Message
-from jiyi.providers.retrying import RetryingModel, RetryPolicy, Usage
+from jiyi.providers.retrying import ModelUsage, RetryingModel, RetryPolicy
 from jiyi.sync import AgentMemory
 from jiyi.testing.models import ModelCall, ScriptedModel
 from jiyi.text.token_count import EstimatedTokens
@@ -20,7 +20,7 @@ ASK = [Message("user", "hello there")]
 def retrying(model: ScriptedModel, slept: list[float] | None = None, retries: int = 2) -> RetryingModel:
     naps = [] if slept is None else slept
     policy = RetryPolicy(retries=retries, sleep=naps.append, jitter=lambda: 1.0)
-    usage = Usage(model.name, input_price=2.0, output_price=4.0)
+    usage = ModelUsage(model.name, input_price=2.0, output_price=4.0)
     limit = threading.BoundedSemaphore(2)
     return RetryingModel(model, counter=EstimatedTokens(), limit=limit, policy=policy, usage=usage)
 

@@ -15,7 +15,7 @@ from jiyi.components import Components
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
-from jiyi.ports import Comparison, Reading
+from jiyi.ports import Reading, VectorComparison
 from jiyi.recall import PROPOSERS, RecallEngine, RecallSettings, Request
 from jiyi.recall.search import Search
 from jiyi.recall.tags import TagMirror
@@ -73,11 +73,11 @@ class InMemoryReader:
     def last_read(self, filters: Filters) -> None:
         return None
 
-    def compare(self, filters: Filters, vector: Any) -> Comparison:
+    def compare(self, filters: Filters, vector: Any) -> VectorComparison:
         engine = self._parts.engine
         assert isinstance(engine, RecallEngine)
         assert engine.vectors is not None
-        return Comparison(engine.vectors.scan(vector, filters.scopes))
+        return VectorComparison(engine.vectors.scan(vector, filters.scopes))
 
 
 @pytest.fixture(scope="module")

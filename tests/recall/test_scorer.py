@@ -255,8 +255,8 @@ def test_nothing_gains_by_being_a_bare_question() -> None:
 def test_many_poor_hits_do_not_make_a_day_the_right_one() -> None:
     poor: list[list[float]] = [[1, 0]] * 6
     words = counts([[3, 3], *poor], df=[200, 3])
-    company = score(candidates(words, day=[1, *[40] * 6]), WEIGHTS).parts["company"]
-    assert company[0] > 10 * company[1]
+    same_period = score(candidates(words, day=[1, *[40] * 6]), WEIGHTS).parts["same_period"]
+    assert same_period[0] > 10 * same_period[1]
 
 
 def test_the_day_with_several_good_hits_lifts_what_else_happened_on_it() -> None:
@@ -272,9 +272,9 @@ def test_a_good_day_lifts_the_days_around_it_less_and_less() -> None:
 
 
 def test_a_good_day_makes_no_answer_of_what_fits_in_nothing() -> None:
-    company = score(candidates(counts([[2, 2], [0, 0]]), day=[3, 3]), WEIGHTS).parts["company"]
-    assert company[0] > 0
-    assert company[1] == 0
+    same_period = score(candidates(counts([[2, 2], [0, 0]]), day=[3, 3]), WEIGHTS).parts["same_period"]
+    assert same_period[0] > 0
+    assert same_period[1] == 0
 
 
 def test_a_text_that_states_what_was_asked_for_comes_before_one_with_a_word_of_the_question() -> None:
@@ -295,7 +295,7 @@ def test_the_kind_of_answer_counts_only_beside_words_or_meaning() -> None:
 
 
 def test_a_conversation_has_no_day() -> None:
-    shown = score(candidates(counts([[1], [1]]), day=[NOBODY, 3]), WEIGHTS).parts["company"]
+    shown = score(candidates(counts([[1], [1]]), day=[NOBODY, 3]), WEIGHTS).parts["same_period"]
     assert shown[0] == 0
     assert shown[1] > 0
 

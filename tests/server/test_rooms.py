@@ -82,6 +82,27 @@ def test_a_creating_request_with_one_key_takes_effect_once_also_after_a_restart(
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(
+    "before_and_after", [("Pacific/Kiritimati", "Pacific/Honolulu"), ("Pacific/Honolulu", "Pacific/Kiritimati")]
+)
+def test_an_entry_of_a_note_is_found_again_after_a_change_of_the_time_zone(
+    tmp_path: Path, before_and_after: tuple[str, str]
+) -> None:
+    # These zones are 24 hours apart: the day of one is always beside that of the other.
+    async def scenario() -> None:
+        answers = []
+        (tmp_path / "notes").mkdir()
+        for zone in before_and_after:
+            async with served(tmp_path / "data", workspace=tmp_path / "notes", time_zone=zone) as it:
+                headers = {"Idempotency-Key": "k1"}
+                answers.append(await it.client.post("/v1/notes", json={"text": "Anna likes tea"}, headers=headers))
+        first, again = answers
+        assert again.headers["idempotency-replayed"] == "true"
+        assert (again.status_code, again.json()["id"]) == (201, first.json()["id"])
+
+    asyncio.run(scenario())
+
+
 def test_numbers_flags_and_times_are_taken_as_the_schema_says(tmp_path: Path) -> None:
     async def scenario(it: Served) -> None:
         for right in ({"limit": 5.0}, {"min_relevance": 0}, {"since": "2026-11-16T09:30:00+08:00"}):

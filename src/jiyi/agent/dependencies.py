@@ -29,17 +29,17 @@ _MIN_TOKENS: Final = 500
 class AgentOptions:
     """How an agent behaves."""
 
+    token_limit: int
+    profile_tokens: int
+    """How many tokens the profile of the user may have; 0 means none."""
     instructions: str | None = None
     """Replaces our own."""
-    token_limit: int = 64_000
     reply_tokens: int = 0
     """Kept free for the reply; 0 means an eighth of the limit, at most 4,096."""
     tool_names: tuple[str, ...] | None = None
     """Only these tools; `None` means all."""
     own_tools: Toolbox | None = None
     """Tools of the program, offered besides."""
-    profile_tokens: int = 1_000
-    """How many tokens the profile of the user may have; 0 means none."""
     max_rounds: int = MAX_ROUNDS
     """How often the model may ask for tools before it has to answer."""
     extract: bool = True

@@ -22,7 +22,7 @@ from jiyi.model.message_formats import to_anthropic, to_openai
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget
 from jiyi.text import fold
-from jiyi.text.statements.keeping.off_record import Spoken, off_record_text, repeats
+from jiyi.text.statements.keeping.off_record import MessageText, off_record_text, repeats
 from jiyi.tools.answer import MIN_TOKENS
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Turn:
         named = [tool for tool in self._tools.tools if call.name in {tool.name, *tool.aliases}]
         if not any(tool.name in _KEEPING and tool not in of_program for tool in named):
             return None
-        said = [Spoken(one.role, one.name, one.text) for one in own_last(self._window, self._id, self._question)]
+        said = [MessageText(one.role, one.name, one.text) for one in own_last(self._window, self._id, self._question)]
         while said and said[-1].role != "user":
             said.pop()
         secret = off_record_text(said)

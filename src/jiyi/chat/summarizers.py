@@ -11,7 +11,7 @@ from jiyi.model.chat import StoredMessage, Summary
 from jiyi.model.message import Message
 from jiyi.model.storable import storable
 from jiyi.model.thinking import strip_thinking
-from jiyi.text.statements.keeping.off_record import Spoken, keepable_texts
+from jiyi.text.statements.keeping.off_record import MessageText, keepable_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Summarizer(Protocol):
 
 def keepable_messages(messages: Sequence[StoredMessage]) -> list[StoredMessage]:
     """The messages without what the user asks not to keep."""
-    said = [Spoken(one.message.role, one.message.name, one.message.text) for one in messages]
+    said = [MessageText(one.message.role, one.message.name, one.message.text) for one in messages]
     return [
         one if text == spoken.text else replace(one, message=replace(one.message, content=text))
         for one, spoken, text in zip(messages, said, keepable_texts(said), strict=True)

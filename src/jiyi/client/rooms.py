@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from jiyi.client.connection import Connection, body_of, listed, names_of, part, plain
 from jiyi.client.decoding import entry_of, hit_of, known, with_times
 from jiyi.model.entry import Explanation, MemoryEntry
+from jiyi.model.forgetting_curve import BASE_RETENTION, DEFAULT_THRESHOLD, STRENGTHENING_FACTOR
 from jiyi.model.message import Message, MessageLike
-from jiyi.model.scoring import DECAY_RATE
+from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
+from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from jiyi.chat import ChatWindow, Compaction
     from jiyi.longterm.conflicts import Conflict, Replaced
     from jiyi.longterm.forgetting import ForgettingPlan
-    from jiyi.longterm.retrieval import Recollections
+    from jiyi.longterm.retrieval import RelevantMemories
     from jiyi.model.note import AppendedNote, LineAttribution, NoteHit, NoteText
     from jiyi.notes.promotion import Accepted
     from jiyi.notes.proposals import Proposal
@@ -115,9 +117,9 @@ class ClientLongterm:
         self,
         user_id: str,
         query: str,
-        alpha: float = 0.5,
-        beta: float = 0.2,
-        gamma: float = 0.3,
+        alpha: float = ALPHA,
+        beta: float = BETA,
+        gamma: float = GAMMA,
         decay_rate: float = DECAY_RATE,
         top_k_semantic: int = 50,
         top_k_final: int = 10,
@@ -127,9 +129,9 @@ class ClientLongterm:
         fused: bool = False,
         touch: bool = True,
         time_zone: str | tzinfo | None = None,
-    ) -> Recollections:
+    ) -> RelevantMemories:
         """The memories that answer best, by α·relevance + β·decay + γ·importance."""
-        from jiyi.longterm.retrieval import Recollections
+        from jiyi.longterm.retrieval import RelevantMemories
 
         await self._connection.own(user_id)
         asked = {
@@ -147,7 +149,7 @@ class ClientLongterm:
             "time_zone": time_zone,
         }
         found = await self._connection.ask("/v1/longterm/recall", body_of(asked))
-        return Recollections(
+        return RelevantMemories(
             [hit_of(each) for each in found["hits"]],
             domains=tuple(found["domains"]),
             routed_by=found["routed_by"],
@@ -172,9 +174,9 @@ class ClientLongterm:
     async def cleanup_forgotten_memories(
         self,
         user_id: str,
-        base_retention: float = 0.9,
-        strengthening_factor: float = 1.5,
-        threshold: float = 0.1,
+        base_retention: float = BASE_RETENTION,
+        strengthening_factor: float = STRENGTHENING_FACTOR,
+        threshold: float = DEFAULT_THRESHOLD,
         exclude_memory_types: Sequence[str] = ("reflection",),
         dry_run: bool = False,  # noqa: FBT001, FBT002 - as in the long-term room
     ) -> int | ForgettingPlan:
@@ -241,8 +243,8 @@ class ClientLongterm:
         self,
         user_id: str,
         conversation_id: str | None = None,
-        importance_threshold: float = 4.0,
-        cooldown_hours: float = 1.0,
+        importance_threshold: float = REFLECTION_THRESHOLD,
+        cooldown_hours: float = REFLECTION_COOLDOWN_HOURS,
     ) -> MemoryEntry | None:
         """Reflect on the facts that no reflection covers yet, if they matter enough."""
         await self._connection.own(user_id)

@@ -17,9 +17,10 @@ from typing import Any
 from jiyi.config import parse
 from jiyi.config.key_lines import DuplicateKeyError, lines_of
 from jiyi.config.parse import NestedError, Persistence, setting
+from jiyi.config.services import SERVICES
 from jiyi.errors import ConfigError
 from jiyi.model.address import EMBEDDED, IN_MEMORY, is_postgres_url, mask_passwords
-from jiyi.model.limits import Limits
+from jiyi.model.limits import DEFAULT_TOKEN_LIMIT, Limits
 from jiyi.model.scope import DEFAULT_SCOPE
 
 ROOT_KEY = "memory"
@@ -28,6 +29,7 @@ CONFIG_VARIABLE = "JIYI_CONFIG"
 HOME_VARIABLE = "JIYI_HOME"
 DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
+_LIMITS = Limits()
 
 # Read under these names too, which other programs with a long-term memory use.
 _MODEL_VARIABLES = {
@@ -38,23 +40,6 @@ _MODEL_VARIABLES = {
 # Read only if Milvus is used: they may belong to other programs.
 _MILVUS_VARIABLES = {
     f"milvus_{name}": f"MILVUS_{name.upper()}" for name in ("host", "port", "uri", "token", "memory_collection")
-}
-# By the setting that names a service: its variable, what is read from the environment, and the defaults. An API key is
-# only sent to the server it belongs to.
-_SERVICES = {
-    ("llm", "deepseek"): (
-        "DEEPSEEK_API_KEY",
-        {"llm_api_key": "DEEPSEEK_API_KEY", "llm_base_url": "DEEPSEEK_API_BASE"},
-        {"llm_base_url": "https://api.deepseek.com/v1", "llm_model": "deepseek-chat"},
-    ),
-    ("embedder", "qwen"): (
-        "QWEN_API_KEY",
-        {"embedding_api_key": "QWEN_API_KEY", "embedding_base_url": "QWEN_API_BASE"},
-        {
-            "embedding_base_url": "https://dashscope.aliyuncs.com/compatible-mode/v1",
-            "embedding_model": "text-embedding-v4",
-        },
-    ),
 }
 
 
@@ -164,7 +149,9 @@ class Settings:
     )
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
-    token_limit: int = setting(64_000, parse.whole(1, 1 << 40), "how many tokens a chat's window has at most")
+    token_limit: int = setting(
+        DEFAULT_TOKEN_LIMIT, parse.whole(1, 1 << 40), "how many tokens a chat's window has at most"
+    )
     profile_tokens: int = setting(
         1_000,
         parse.whole(0, 1 << 24),
@@ -196,10 +183,12 @@ class Settings:
     )
     user_dictionary: Path | None = setting(None, parse.optional_path, "a file of words for the segmenter, one a line")
     time_zone: str | None = setting(None, parse.zone, "the user's time zone; the machine's when not set")
-    max_content_bytes: int = setting(64 * 1024, parse.whole(1, 1 << 30), "the longest content, in bytes of UTF-8")
-    max_key_characters: int = setting(512, parse.whole(1, 10_000), "the longest key")
-    max_query_characters: int = setting(32_768, parse.whole(1, 1 << 24), "the longest query")
-    max_results: int = setting(1_000, parse.whole(1, 1_000_000), "the largest limit of a recall")
+    max_content_bytes: int = setting(
+        _LIMITS.max_content_bytes, parse.whole(1, 1 << 30), "the longest content, in bytes of UTF-8"
+    )
+    max_key_characters: int = setting(_LIMITS.max_key_characters, parse.whole(1, 10_000), "the longest key")
+    max_query_characters: int = setting(_LIMITS.max_query_characters, parse.whole(1, 1 << 24), "the longest query")
+    max_results: int = setting(_LIMITS.max_results, parse.whole(1, 1_000_000), "the largest limit of a recall")
     workspace: Path | None = setting(None, parse.optional_path, "the directory of notes: MEMORY.md and memory/")
     recall_notes: bool = setting(True, parse.flag, "recall finds the notes of the workspace as well")
     note_candidates: bool = setting(True, parse.flag, "what chats propose to keep goes into the daily notes by itself")
@@ -299,7 +288,7 @@ def load_settings(
 
 def _with_services(values: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
     """Fill in the defaults of a named service: its address, its usual model, and its key from the environment."""
-    for (chosen, service), (key, variables, defaults) in _SERVICES.items():
+    for (chosen, service), (key, variables, defaults) in SERVICES.items():
         if values.get(chosen) != service:
             continue
         named = {name: env[variable] for name, variable in variables.items() if env.get(variable)}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from jiyi.longterm.conflicts import Conflict, Replaced, Winner
     from jiyi.longterm.forgetting import ForgettingPlan
-    from jiyi.longterm.retrieval import Recollections
+    from jiyi.longterm.retrieval import RelevantMemories
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.message import MessageLike
 
@@ -94,7 +94,7 @@ class LongtermInterface(Protocol):
         fused: bool = False,
         touch: bool = True,
         time_zone: str | tzinfo | None = None,
-    ) -> Recollections:
+    ) -> RelevantMemories:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
         Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search

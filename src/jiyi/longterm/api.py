@@ -12,8 +12,7 @@ from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.context import build_context
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import ForgettingPlan
-from jiyi.longterm.reflection import COOLDOWN_HOURS, THRESHOLD
-from jiyi.longterm.retrieval import Recollections, fitting
+from jiyi.longterm.retrieval import RelevantMemories, fitting
 from jiyi.longterm.service import REFLECTION_TYPES, LongtermService
 from jiyi.model import clock
 from jiyi.model.domain import check_domains
@@ -29,8 +28,9 @@ from jiyi.model.forgetting_curve import (
 from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
+from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
 from jiyi.model.scope import check_scope, visible_scopes
-from jiyi.model.scoring import DECAY_RATE, final_weights
+from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA, final_weights
 
 MAX_ROUND_BYTES = 8 << 20
 CONTEXT_TOKENS = 1_000
@@ -144,8 +144,8 @@ class Longterm:
         """
         scope = check_scope(user_id)
         session = None if session_id is None else self._limits.check_id(session_id, "session_id")
-        most = check_whole(limit, "limit", 1, 1_000_000)
-        return await self._run(self._service.take_candidates, scope, session, most)
+        max_results = check_whole(limit, "limit", 1, 1_000_000)
+        return await self._run(self._service.take_candidates, scope, session, max_results)
 
     # --- recall -------------------------------------------------------------------------------------------------------
 
@@ -153,9 +153,9 @@ class Longterm:
         self,
         user_id: str,
         query: str,
-        alpha: float = 0.5,
-        beta: float = 0.2,
-        gamma: float = 0.3,
+        alpha: float = ALPHA,
+        beta: float = BETA,
+        gamma: float = GAMMA,
         decay_rate: float = DECAY_RATE,
         top_k_semantic: int = 50,
         top_k_final: int = 10,
@@ -165,7 +165,7 @@ class Longterm:
         fused: bool = False,
         touch: bool = True,
         time_zone: str | tzinfo | None = None,
-    ) -> Recollections:
+    ) -> RelevantMemories:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
         Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
@@ -223,8 +223,8 @@ class Longterm:
 
     async def compress_memories(self, memories: Iterable[Any], max_chars: int = 500) -> str:
         """One summary of memories (entries, mappings with `content`, or texts) in at most `max_chars` characters."""
-        most = check_whole(max_chars, "max_chars", 1, 1_000_000)
-        return await self._run(self._service.compress, memories, most)
+        max_chars = check_whole(max_chars, "max_chars", 1, 1_000_000)
+        return await self._run(self._service.compress, memories, max_chars)
 
     # --- forgetting ---------------------------------------------------------------------------------------------------
 
@@ -268,11 +268,11 @@ class Longterm:
         """
         scope = check_scope(user_id)
         curve = EbbinghausForgetting(base_retention, strengthening_factor)
-        least = check_threshold(threshold)
+        threshold = check_threshold(threshold)
         excluded = words(list(exclude_memory_types), "exclude_memory_types") if exclude_memory_types else ()
         if dry_run:
-            return await self._run(self._service.forgetter.plan, scope, curve, least, excluded)
-        forgotten = await self._run(self._service.forgetter.cleanup, scope, curve, least, excluded)
+            return await self._run(self._service.forgetter.plan, scope, curve, threshold, excluded)
+        forgotten = await self._run(self._service.forgetter.cleanup, scope, curve, threshold, excluded)
         self._written()
         return forgotten
 
@@ -298,8 +298,8 @@ class Longterm:
 
     async def conflicts(self, user_id: str, *, limit: int = 100) -> list[Conflict]:
         """Pairs of current facts that may contradict each other, the newest first."""
-        most = check_whole(limit, "limit", 1, 1_000_000)
-        return await self._run(self._service.conflicts.open_ones, check_scope(user_id), most)
+        max_results = check_whole(limit, "limit", 1, 1_000_000)
+        return await self._run(self._service.conflicts.open_ones, check_scope(user_id), max_results)
 
     async def settle_conflict(self, user_id: str, newer: Any, older: Any, *, keep: Winner = "newer") -> bool:
         """Say which of two facts holds: `newer`, `older`, or `both`; `False` when there is no such conflict.
@@ -316,9 +316,9 @@ class Longterm:
 
         With `reflections` also the summaries that went because one of their facts was replaced.
         """
-        most = check_whole(limit, "limit", 1, 1_000_000)
+        max_results = check_whole(limit, "limit", 1, 1_000_000)
         return await self._run(
-            self._service.conflicts.replaced, check_scope(user_id), most, reflections=bool(reflections)
+            self._service.conflicts.replaced, check_scope(user_id), max_results, reflections=bool(reflections)
         )
 
     # --- reflection ---------------------------------------------------------------------------------------------------
@@ -327,8 +327,8 @@ class Longterm:
         self,
         user_id: str,
         conversation_id: str | None = None,
-        importance_threshold: float = THRESHOLD,
-        cooldown_hours: float = COOLDOWN_HOURS,
+        importance_threshold: float = REFLECTION_THRESHOLD,
+        cooldown_hours: float = REFLECTION_COOLDOWN_HOURS,
     ) -> MemoryEntry | None:
         """Reflect on the facts that no reflection covers yet, if they matter enough; `None` if not."""
         scope = check_scope(user_id)

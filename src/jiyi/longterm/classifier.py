@@ -37,7 +37,7 @@ class StatementClassifier(TrainedJudge):
         """How much each text is like what is worth keeping, from -1 to 1; from `WORTH_KEEPING` on it is kept."""
         line = self._weights.worth
         vectors = self._vectors(texts)
-        return [2 * line.probability(worth_row(*each)) - 1 for each in zip(texts, vectors, strict=True)]
+        return [2 * line.probability(worth_keeping_row(*each)) - 1 for each in zip(texts, vectors, strict=True)]
 
     def domains(self, claims: Sequence[ClaimText], message: str = "") -> list[Domain]:
         """The domain of each claim; the message that they come from tells what they are about."""
@@ -53,7 +53,7 @@ class StatementClassifier(TrainedJudge):
         return found
 
 
-def worth_row(text: str, vector: Sequence[float]) -> list[float]:
+def worth_keeping_row(text: str, vector: Sequence[float]) -> list[float]:
     """The features by which a text is judged, weighted."""
     of_text = features_of(text)
     mentioned = [_TOPIC * value for value in mention_features(text, text)]

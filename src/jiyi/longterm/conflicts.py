@@ -81,7 +81,7 @@ class OpenConflicts:
                     place(given.get(newer.id, newer))
             placed[fact.id] = fact
 
-        # As they were given: a hit has its score.
+        # The given objects are returned, not those of the store: a hit carries its score.
         given = {fact.id: fact for fact in facts}
         for fact in given.values():
             place(fact)

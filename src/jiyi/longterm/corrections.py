@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.attribute_model import AttributeMatch
-from jiyi.longterm.duplicates import Gist
+from jiyi.longterm.duplicates import LexicalFeatures
 from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.pair_evidence import (
     MIN_IN_DOUBT,
     PairEvidence,
     is_certain,
     is_changed_attribute,
-    least_for,
     message_evidence,
+    min_probability_for,
     pair_evidence,
     same_subject,
 )
-from jiyi.longterm.replacement import Compared, only_describes, shared_words
+from jiyi.longterm.replacement import ComparedText, only_describes, shared_words
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
 from jiyi.longterm.vetoes import (
     asks_something_else,
@@ -39,6 +39,7 @@ from jiyi.longterm.vetoes import (
     takes_back,
 )
 from jiyi.model.entry import MemoryEntry
+from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.day_and_time import says_more, without_day
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
@@ -103,7 +104,7 @@ _OF_NAMED: Final = 0.6
 _OF_OTHER: Final = 2.0
 """So much less has a part that seems to be about something else."""
 _OF_OUTDATED: Final = 1.0
-"""How much it counts for a part that it is outdated by itself."""
+"""The weight of the log odds that a part is outdated by itself."""
 _OUTDATED: Final = 0.75
 """From this probability on a part of a fact goes, whichever part is replaced."""
 _OUTDATED_BESIDE_NAMED: Final = 0.95
@@ -123,21 +124,21 @@ _OF_OTHER_REQUEST: Final = 0.98
 _PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
 _UNSURE: Final = 0.3
-"""What is left of a probability that is not enough because of a rule."""
+"""A probability that a rule finds too low is cut to this value."""
 _NO_CHANGE: Final = 0.05
 _MAY_CHANGE: Final = 0.4
 """A message less likely to tell of a change is not linked with what it might contradict."""
 _RECONSIDERS: Final = re.compile(r"\bon second thoughts?\b|\bchanged? my mind\b|想了想|改主意|改变主意")
-# "Dr Moss is my GP, has been for years": it says nothing without the part before.
+# A part that says nothing without the part before it: "Dr Moss is my GP, has been for years".
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """An older fact and what of it is compared."""
+class KnownFact:
+    """An older fact, its words, and how similar it is to the new one."""
 
     entry: MemoryEntry
-    gist: Gist
+    lexical: LexicalFeatures
     likeness: float | None = None
 
 
@@ -145,7 +146,7 @@ class Known:
 class Finding:
     """What a message means for one older fact."""
 
-    known: Known
+    known: KnownFact
     verdict: str
     """`replaces` or `conflicts`."""
     probability: float
@@ -154,26 +155,26 @@ class Finding:
     reason: str = ""
 
 
-def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[Finding]:
+def judge(message: str, olds: Sequence[KnownFact], model: ReplacementModel) -> list[Finding]:
     """What a message of the user replaces among the older facts, the newest first, or may contradict."""
-    # What is asked is not said: "Where do I live now?" replaces nothing.
-    # Nor is what is only passed on: an error message, a text to be translated, somebody else's "I".
+    # A question states nothing: "Where do I live now?" replaces nothing. Nor does a text that is only passed on: an
+    # error message, a text to be translated, somebody else's "I".
     if is_quoted_text(message) or is_role_play(fold(message)):
         return []
-    message = stated_part(own_words(message))
+    message = stated_part(own_words(with_chinese_commas(message)))
     if not message or all(map(is_small_talk, sentences(message))):
         return []
     over = _over(message, olds, model)
     return _judge_statement(message, olds, model) if over is None else over
 
 
-def _over(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[Finding] | None:
+def _over(message: str, olds: Sequence[KnownFact], model: ReplacementModel) -> list[Finding] | None:
     """What a message ends that names what is over, and what else it replaces; `None` where it names nothing."""
     over, reason = ended(message, [old.entry for old in olds])
     if over:
         ends_all = [(olds[place], left_of_ended(message, olds[place].entry.content)) for place in over]
         return [Finding(old, REPLACES, 1.0, left, reason) for old, left in ends_all]
-    # What it says has not changed tells nothing of what has.
+    # A clause that says what stays as it was must not be read as a change.
     message = without_unchanged(message)
     gone = given_up(message, [old.entry for old in olds])
     if not gone:
@@ -189,7 +190,7 @@ def _over(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     return over_now + (judge(rest, others, model) if rest and others and _says_change(fold(rest)) else [])
 
 
-def _left_of_given_up(message: str, old: Known, left: str, model: ReplacementModel) -> str:
+def _left_of_given_up(message: str, old: KnownFact, left: str, model: ReplacementModel) -> str:
     """What is left of a fact about something that is given up: whole clauses are judged as after any other change."""
     pieces = [piece.strip(" ,，；;、。.") for piece in pieces_of(old.entry.content)]
     if len(pieces) < 2 or (left and not any(piece in left for piece in pieces)):
@@ -198,7 +199,7 @@ def _left_of_given_up(message: str, old: Known, left: str, model: ReplacementMod
     return left if judged is None else judged
 
 
-def _judge_statement(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[Finding]:
+def _judge_statement(message: str, olds: Sequence[KnownFact], model: ReplacementModel) -> list[Finding]:
     """The same for what a message states, where it names nothing that is over."""
     whole, message = message, without_unchanged(message)
     folded = fold(message)
@@ -214,23 +215,23 @@ def _judge_statement(message: str, olds: Sequence[Known], model: ReplacementMode
     likely = [0.0 if bars else value for value, bars in zip(likely, barred, strict=True)]
     of_others = [asks_something_else(message, text.text) for text in texts]
     of_pairs = model.of_pairs(new, texts)
-    least_of = [
-        _OF_OTHER_REQUEST if of_other else least_for(new, text, found, match)
+    min_values = [
+        _OF_OTHER_REQUEST if of_other else min_probability_for(new, text, found, match)
         for text, found, match, of_other in zip(texts, evidence, matches, of_others, strict=True)
     ]
-    tells = change >= _TELLS_CHANGE and sum(map(len, new.gist.terms)) >= _TELLING_CHARACTERS
+    tells = change >= _TELLS_CHANGE and sum(map(len, new.lexical.terms)) >= _TELLING_CHARACTERS
     among = _AMONG[min(barred.count(False), len(_AMONG) - 1)] if tells else 0.0
     of_parts = _OF_PARTS if tells else 0.0
     values = [
         value if value >= (needed - among if needed <= CERTAIN else needed) else min(value, _UNSURE)
-        for value, needed in zip(likely, least_of, strict=True)
+        for value, needed in zip(likely, min_values, strict=True)
     ]
-    least = SAID if _says_change(folded) else CERTAIN
+    min_value = SAID if _says_change(folded) else CERTAIN
     enough = [
-        least - max(_easier(folded, found, match), among, of_parts if len(pieces_of(text.text)) > 1 else 0.0)
+        min_value - max(_easier(folded, found, match), among, of_parts if len(pieces_of(text.text)) > 1 else 0.0)
         for text, found, match in zip(texts, evidence, matches, strict=True)
     ]
-    # What is said in plain words for a change is understood by them, unless the network is sure of the contrary.
+    # Plain words for a change are enough by themselves, unless the network is sure of the contrary.
     plain = _says_change(folded) or _RECONSIDERS.search(folded) is not None
     certain = [
         is_certain(new, text, found)
@@ -238,7 +239,7 @@ def _judge_statement(message: str, olds: Sequence[Known], model: ReplacementMode
         or (bool(found.same_subject) and takes_back(message, text.text))
         or (plain and feature >= max(needed, doubted) and of_pair > _AGAINST)
         for text, found, match, feature, of_pair, needed, doubted in zip(
-            texts, evidence, matches, by_features, of_pairs, enough, least_of, strict=True
+            texts, evidence, matches, by_features, of_pairs, enough, min_values, strict=True
         )
     ]
     values = [
@@ -263,16 +264,18 @@ def _judge_statement(message: str, olds: Sequence[Known], model: ReplacementMode
     if not findings:
         likely = [0.0 if of_other else value for value, of_other in zip(likely, of_others, strict=True)]
         place = max(range(len(olds)), key=lambda place: (likely[place], -place))
-        least = _least_of_conflict(matches[place], least_of[place])
+        min_value = _min_for_conflict(matches[place], min_values[place])
         old = olds[place]
-        if _may_contradict(message, old.entry.content, likely[place] >= least and change >= _MAY_CHANGE, likely[place]):
+        if _may_contradict(
+            message, old.entry.content, likely[place] >= min_value and change >= _MAY_CHANGE, likely[place]
+        ):
             findings.append(Finding(old, CONFLICTS, likely[place], reason="this may contradict it"))
     return findings
 
 
-def _least_of_conflict(match: AttributeMatch, least: float) -> float:
+def _min_for_conflict(match: AttributeMatch, min_value: float) -> float:
     """From which probability on a message may contradict a fact that it does not replace."""
-    if least >= MIN_IN_DOUBT:
+    if min_value >= MIN_IN_DOUBT:
         return MIN_IN_DOUBT
     return _POSSIBLE_OF_ATTRIBUTE if match.same >= _RELATED else POSSIBLE
 
@@ -295,7 +298,7 @@ def _easier(folded: str, evidence: PairEvidence, match: AttributeMatch) -> float
     return _EASIER if match.same >= _SAME_ATTRIBUTE and evidence.same_subject else 0.0
 
 
-def evidence_of(message: Compared, olds: Sequence[Known], texts: Sequence[Compared]) -> list[PairEvidence]:
+def evidence_of(message: ComparedText, olds: Sequence[KnownFact], texts: Sequence[ComparedText]) -> list[PairEvidence]:
     """What speaks for and against that a message replaces each of the older facts."""
     relations = compared_subjects(message.text, [text.text for text in texts])
     return [
@@ -304,7 +307,7 @@ def evidence_of(message: Compared, olds: Sequence[Known], texts: Sequence[Compar
     ]
 
 
-def supports(message: str, old: Known, model: ReplacementModel) -> Finding | None:
+def supports(message: str, old: KnownFact, model: ReplacementModel) -> Finding | None:
     """What becomes of a correction that a model proposes: the same law, for one older fact."""
     folded = fold(message)
     if (
@@ -328,7 +331,7 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     return Finding(old, CONFLICTS, value, reason="proposed, but subject and attribute are not certain")
 
 
-def _residue(new: Compared, old: Known, model: ReplacementModel, whole: str, likely: float) -> str | None:
+def _residue(new: ComparedText, old: KnownFact, model: ReplacementModel, whole: str, likely: float) -> str | None:
     """What the older fact says besides the part that is replaced: whole clauses of it, with its subject.
 
     `whole` is the message with what it says has not changed, `likely` how surely it replaces something of the fact.
@@ -398,7 +401,7 @@ def _with_named(values: Sequence[float], named: Sequence[bool]) -> list[float]:
     return [value + (_OF_NAMED if name and sum(named) == 1 else 0.0) for value, name in zip(values, named, strict=True)]
 
 
-def _tells_its_own(part: Compared, other: Compared) -> bool:
+def _tells_its_own(part: ComparedText, other: ComparedText) -> bool:
     """Whether a part of a fact is about something else than another part, and no heading."""
     if HEADING.search(part.text):
         return False
@@ -406,7 +409,7 @@ def _tells_its_own(part: Compared, other: Compared) -> bool:
     return bool(part.topics.keys() - other.topics.keys() - WEAK_TOPICS) or named
 
 
-def _describing(parts: Sequence[Compared], gone: int) -> set[int]:
+def _describing(parts: Sequence[ComparedText], gone: int) -> set[int]:
     """The places of the parts after one that only say how often, how long or how much of it."""
     found: set[int] = set()
     for place in range(gone + 1, len(parts)):

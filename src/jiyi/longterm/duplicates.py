@@ -48,16 +48,16 @@ _TIMES: Final = re.compile(
 _NUMERALS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ENGLISH_NUMBERS: Final = {word: str(number) for number, word in enumerate(_NUMERALS, start=1)}
 _ENGLISH_NUMBER: Final = re.compile(rf"\b(?:{'|'.join(_NUMERALS)})\b")
-# They carry no part of a fact by themselves, or say in another way what another word says.
+# Words that add nothing to a fact, or that only repeat what another word of it says.
 _FILLERS: Final = frozenset({"现在", "目前", "如今", "一直", "非常", "真的", "其实", "now", "current", "go", "use"})
 _NAMING: Final = frozenset(["叫", "名字", "名叫", "叫做", "name", "call"])
 _NOT: Final = re.compile(r"不能|不可以|不会|不可|不|没有|没")
-# Who speaks of whom is not what is said: "I like tea" and "the user likes tea" are one.
-# Chinese has no blanks between words; whose thing it is does not say who does what.
+# Chinese has no blanks between words: each character stands for one.
 _ROLE: Final = re.compile(rf"[{HAN}]|[^\W{HAN}][^\W{HAN}']*")
 _HAN: Final = re.compile(f"[{HAN}]")
 _DOUBLED: Final = re.compile(rf"([{HAN}])\1")
 _BEGINNING: Final = 4
+# Articles, possessives and forms of "be": their place does not tell who does what.
 _NO_ROLE: Final = frozenset(
     [
         "a",
@@ -87,12 +87,13 @@ _MUTUAL: Final = re.compile(
     r"\b(?:married|met|dating|engaged|friends?|colleagues?|classmates|neighbou?rs?|siblings?|twins?|related|divorced)\b"
     r"|结婚|离婚|订婚|认识|朋友|同学|同事|邻居|兄弟|姐妹|夫妻|一起|一样"
 )
+# "I like tea" and "the user likes tea" are one fact.
 _SPEAKER: Final = re.compile(r"\b(?:the )?user(?:'s)?\b|用户的?|本人")
 
 
 @dataclass(frozen=True, slots=True)
-class Gist:
-    """What of a fact is compared."""
+class LexicalFeatures:
+    """The words of a fact or message, with the numbers, times, negation and liking in it."""
 
     folded: str
     """Without signs and blanks."""
@@ -111,18 +112,17 @@ def fact_key(text: str) -> str:
     return f"ltf{text_hash(_bare(text))[:20]}"
 
 
-def gist(text: str, analyzer: Analyzer) -> Gist:
+def lexical_features(text: str, analyzer: Analyzer) -> LexicalFeatures:
     """The terms of a fact, and what must not be overlooked in it."""
     folded = _SPEAKER.sub(" ", fold(text))
-    # The terms of a query: without words that say nothing.
-    # Numbers, times and negation are compared by themselves.
+    # Analysed as a query, which leaves out stop words; numbers, times and negation are compared by themselves.
     plain = _TIMES.sub(" ", _NUMBER.sub(" ", _ENGLISH_NUMBER.sub(" ", _NOT.sub(" ", folded))))
     words = set(analyzer.query(plain).words)
     terms = frozenset("name" if word in _NAMING else word for word in (words - _FILLERS or words))
     numbers = [_plain_number(match) for match in _NUMBER.findall(folded)]
     numbers += [_ENGLISH_NUMBERS[word] for word in _ENGLISH_NUMBER.findall(folded)]
     liking = (1 if _FOR.search(folded) else 0) - (1 if _AGAINST.search(folded) else 0)
-    return Gist(
+    return LexicalFeatures(
         _bare(text),
         terms,
         tuple(sorted(numbers)),
@@ -133,7 +133,7 @@ def gist(text: str, analyzer: Analyzer) -> Gist:
     )
 
 
-def is_known(new: Gist, old: Gist, similarity: float | None = None) -> bool:
+def is_known(new: LexicalFeatures, old: LexicalFeatures, similarity: float | None = None) -> bool:
     """Whether the old fact says what the new one says; `similarity` is that of their meanings, if it is known."""
     if new.folded == old.folded:
         return True
@@ -141,7 +141,7 @@ def is_known(new: Gist, old: Gist, similarity: float | None = None) -> bool:
         return False
     if not new.terms or not old.terms:
         return False
-    # Nothing in it that the old one does not have. One word alone is in too many facts, and a long text has any words.
+    # Every term is in the old fact as well. A single term is in too many facts, and a long text has many by chance.
     comparable = len(old.terms) <= _LONGER * len(new.terms)
     if new.terms <= old.terms and comparable and (len(new.terms) > 1 or new.terms == old.terms):
         return not _turned_round(new.text, old.text)
@@ -158,7 +158,7 @@ def _other_words(new: frozenset[str], old: frozenset[str]) -> bool:
     return all(any(not _HAN.search(word) for word in words) for words in (new - old, old - new))
 
 
-def support(fact: Gist, said: frozenset[str]) -> float:
+def support(fact: LexicalFeatures, said: frozenset[str]) -> float:
     """Which share of a fact's words somebody said."""
     return len(fact.terms & said) / len(fact.terms) if fact.terms else 0.0
 

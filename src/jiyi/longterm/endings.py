@@ -78,7 +78,7 @@ def ended(message: str, facts: Sequence[MemoryEntry]) -> tuple[list[int], str]:
     folded = fold(message)
     dead = ends_life(folded)
     if dead:
-        # Only the clause that says so tells who it was.
+        # Who has died is read from that clause alone.
         folded = next((clause for clause in map(fold, clauses_of(message)) if ends_life(clause)), folded)
     gone = [
         place
@@ -163,7 +163,7 @@ def left_of_ended(message: str, fact: str) -> str:
     over = [name for name in names if mentions(folded, name)] + ([first[0]] if first is not None else [])
     others = [name for name in names if name not in over]
     if ends_love(folded) and len(others) == len(names):
-        # "We broke up" names nobody: what is told of the couple goes, and what the speaker does stays.
+        # "We broke up" names nobody: the parts about the couple go, those about what the speaker does stay.
         of_couple = {n for n, piece in enumerate(map(fold, pieces)) if not _is_own(piece)}
         return "" if len(of_couple) == len(pieces) else without_pieces(pieces, of_couple)
     going = set()

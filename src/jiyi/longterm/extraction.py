@@ -16,13 +16,14 @@ from jiyi.model.message import Message
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, extract_messages
 from jiyi.text import fold, sentences
+from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.code_spans import only_code, without_code_blocks
 from jiyi.text.statements.about.mentions import quotes_people
 from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_remember
 from jiyi.text.statements.keeping.life_events import tells_life_event
 from jiyi.text.statements.keeping.momentary import is_momentary
 from jiyi.text.statements.keeping.non_statements import ANNOUNCES, LEAD_IN
-from jiyi.text.statements.keeping.off_record import Spoken, keepable_texts
+from jiyi.text.statements.keeping.off_record import MessageText, keepable_texts
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.statements.keeping.statement_features import (
     FOREIGN_TEXT,
@@ -56,20 +57,20 @@ _MAX_SENTENCE = 400  # what is longer was pasted, not said
 _WINDOW = 6
 _NOT_PLAINLY_NOTHING = -0.6
 _SURE = 0.45
-# What sounds like a remark of the moment is kept only from here on.
+# From this value on a sentence is kept although it sounds like a remark of the moment.
 _SURE_OF_A_MOMENT = 0.75
-# Enough for what somebody of the user's people has said.
+# The threshold for a window that quotes somebody of the user's people, in place of WORTH_KEEPING.
 _LIKELY = -0.85
-# A question is kept whole from here on: it tells something that cannot be cut out of it.
+# From this value on a question is kept whole: what it tells beside asking cannot be cut out of it.
 _TELLING = -0.2
-# Where words such as "with my blood thinner" stand in it, less is enough.
+# The same for a question that tells something inside the asking clause: "with my blood thinner".
 _TOLD = -0.6
-# The same for "a whippet like mine".
+# The same for a question that surely tells something: "a whippet like mine".
 _TOLD_BY_NAME = -0.93
-# What a question states is kept from here on, whatever the question is worth.
+# From this value on what a question states is kept, whatever value the question itself has.
 _STATED = -0.15
 _MIN_WITHOUT_TOPIC = 5
-# A claim beside others that is worth less by itself is a comment on them.
+# Below this value a claim beside others is taken for a comment on them.
 _COMMENT = -0.6
 # "Is this right? I goes to school.": the statement is what is asked about.
 _ASKS_OF_TEXT: Final = re.compile(
@@ -77,7 +78,7 @@ _ASKS_OF_TEXT: Final = re.compile(
     r" (?:this|that|these|the following)\b"
     r"|^这(?:样|么|个|句|段|里)?(?:话|样|写|说)?.{0,4}(?:对|行|可以|通顺|什么意思|正确)"
 )
-# What is so instead of what was denied before it: "He isn't allergic to kiwi. It's cashews!"
+# A correction after a denial: "He isn't allergic to kiwi. It's cashews!"
 _INSTEAD: Final = re.compile(r"^(?:\w+[:：] ?)?(?:(?:it's|it is|it was|he's|she's|they're)\b|(?:其实|应该)?是|而是)")
 _DENIED: Final = re.compile(r"n't\b|\bnot\b|\bno longer\b|不是|没有|不再")
 
@@ -97,7 +98,7 @@ class Round:
     @classmethod
     def of_messages(cls, messages: Iterable[Message]) -> Round:
         """The same of stored messages, without what the user asks not to keep."""
-        said = [Spoken(message.role, message.name, message.text) for message in messages]
+        said = [MessageText(message.role, message.name, message.text) for message in messages]
         kept = list(zip(said, keepable_texts(said), strict=True))
         return cls.of(*("\n".join(text for one, text in kept if one.role == role) for role in ("user", "assistant")))
 
@@ -118,7 +119,7 @@ def propose(
     if not (said.user or said.assistant):
         return []
     # A text that is to be translated or mended says nothing about who asks for it, nor does the reply to that.
-    own = replace(said, user=without_requested_text(said.user))
+    own = replace(said, user=with_chinese_commas(without_requested_text(said.user)))
     if said.user and not own.user:
         return []
     found = _by_model(model, own, known, classifier) if model is not None else _by_rules(own.user, classifier)
@@ -130,7 +131,7 @@ def propose(
 
 
 def _asks_memory(text: str) -> bool:
-    """What is asked is not said, whoever proposes it as a fact."""
+    """Whether a text is a question to the memory: that is no fact, even if a model proposes it."""
     return only_asks(text) and asks_the_memory(text)
 
 
@@ -172,7 +173,7 @@ def _claims_of(said: Sequence[_Sentence]) -> list[ClaimText]:
 
 
 def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentence]:
-    """The sentences of a message; kept are, of one that is worth it, those that are not plainly something else."""
+    """The sentences of a message, each marked as kept if it is worth keeping by itself or with those around it."""
     parts = [
         ANNOUNCES.sub("", part)
         for part in sentences(without_code_blocks(text))
@@ -275,7 +276,7 @@ def _joined(parts: Sequence[str]) -> list[str]:
 def _without_comments(claims: list[ClaimText], classifier: StatementClassifier) -> list[ClaimText]:
     """The claims of a message without mere comments on the others ("send help", 全家都傻眼).
 
-    What is so instead of something else is none.
+    A correction after a denial is no comment.
     """
     if len(claims) < 2 or any(asks_to_remember(claim.text) for claim in claims):
         return claims

@@ -16,9 +16,9 @@ from jiyi.longterm.antecedent import with_antecedent
 from jiyi.longterm.claim_reading import attribute_of, in_first_person, may_be_told, probe_of, read_claim
 from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.conflicts import inherited, superseded_by
-from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, supports
+from jiyi.longterm.corrections import REPLACES, Finding, KnownFact, judge, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
-from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
+from jiyi.longterm.duplicates import LexicalFeatures, fact_key, is_known, lexical_features, support
 from jiyi.longterm.extraction import Round, propose
 from jiyi.longterm.extraction_reply import Proposal
 from jiyi.longterm.late_facts import sets_the_same, told_since, with_conflict
@@ -56,7 +56,7 @@ _LATE = timedelta(minutes=1)
 # Facts that a message may be about without sharing a word with them: so many of the newest are compared.
 _NEWEST_COMPARED = 60
 _ANTECEDENTS = 5
-# Shares of the words of a fact: from when on the user said it, and from when on a reply only repeats a memory.
+# From these shares of a fact's words on: the user said it; a reply only repeats a memory.
 _SAID = 0.75
 _REPEATED = 0.4
 _NOTHING_NEW = 0.6
@@ -132,9 +132,8 @@ class FactIngestor:
     def keep_candidate(self, candidate: Candidate) -> list[MemoryEntry] | None:
         """Store what a conversation has proposed, unless it is known; `None` when it is not worth keeping.
 
-        `MessagesDeletedError` when what was said was deleted.
-
-        It is stored first and marked after: a crash in between means that it is known when it comes again.
+        `MessagesDeletedError` when what was said was deleted. The candidate is marked as taken after it was stored:
+        if a crash comes in between, it is a known fact when it is proposed again.
         """
         scope = candidate.scope
         domain = candidate.domain or next(
@@ -162,26 +161,27 @@ class FactIngestor:
         analyzer = self._deps.analyzer
         said = work.said
         user_terms, reply_terms = (frozenset(analyzer.analyze(fold(t)).words) for t in (said.user, said.assistant))
-        repeated = [gist(text, analyzer) for text in self._recalled.of(work.scope)] if said.assistant else []
+        recent = [lexical_features(text, analyzer) for text in self._recalled.of(work.scope)] if said.assistant else []
         for proposal in proposals:
-            new = gist(proposal.text, analyzer)
+            new = lexical_features(proposal.text, analyzer)
             # What the user did not say comes from the reply, and so perhaps from memory.
             by_user = support(new, user_terms) >= min(_SAID, support(new, reply_terms))
-            if not by_user and any(_repeats(new, old, user_terms) for old in repeated):
+            if not by_user and any(_repeats(new, old, user_terms) for old in recent):
                 continue
-            if any(is_known(new, gist(entry.content, analyzer)) for entry in decision.entries):
+            if any(is_known(new, lexical_features(entry.content, analyzer)) for entry in decision.entries):
                 continue
             old = self._similar(work.scope, proposal.text, _CANDIDATES)
-            # What somebody else says of themselves is neither known by it nor replaced.
+            # Facts of other speakers are left out: the same words of theirs are about somebody else.
             old = [entry for entry in old if entry.source.name == work.speaker]
             likeness = self._likeness(proposal.text, [entry.content for entry in old])
             pairs = [
-                Known(entry, gist(entry.content, analyzer), like) for entry, like in zip(old, likeness, strict=True)
+                KnownFact(entry, lexical_features(entry.content, analyzer), like)
+                for entry, like in zip(old, likeness, strict=True)
             ]
-            if any(is_known(new, each.gist, each.likeness) for each in pairs):
+            if any(is_known(new, each.lexical, each.likeness) for each in pairs):
                 continue
-            gists = [each.gist for each in pairs]
-            if not by_user and any(_repeats(new, one, user_terms) for one in [*gists, *self._gone(work.scope)]):
+            known = [each.lexical for each in pairs]
+            if not by_user and any(_repeats(new, one, user_terms) for one in [*known, *self._gone(work.scope)]):
                 continue
             entry = self._entry(work, proposal, by_user=by_user)
             if entry is None:
@@ -197,14 +197,14 @@ class FactIngestor:
                 self._apply_proposed(decision, shown[proposal.corrects], entry)
         return decision
 
-    def _is_history(self, decision: _Decision, entry: MemoryEntry, pairs: Sequence[Known]) -> bool:
+    def _is_history(self, decision: _Decision, entry: MemoryEntry, pairs: Sequence[KnownFact]) -> bool:
         """Whether a fact that is told late has been replaced by a newer one since."""
         near = {each.entry.id: each.entry for each in pairs}
         attribute = attribute_of(entry.content)
         if attribute is not None:
             near |= {fact.id: fact for fact in self._by_attribute(entry.scope, *attribute)}
         newer = [fact for fact in near.values() if may_be_told(entry, fact.source.name, fact.content)]
-        late = Known(entry, gist(entry.content, self._deps.analyzer))
+        late = KnownFact(entry, lexical_features(entry.content, self._deps.analyzer))
         for fact, finding in told_since(late, newer, self._replacement):
             if finding.verdict != REPLACES:
                 decision.amendments.append(with_conflict(fact, entry))
@@ -217,7 +217,7 @@ class FactIngestor:
 
     def _apply_proposed(self, decision: _Decision, proposed: MemoryEntry, entry: MemoryEntry) -> None:
         """A model has proposed a correction: it is carried out only if subject and attribute agree."""
-        known = Known(proposed, gist(proposed.content, self._deps.analyzer))
+        known = KnownFact(proposed, lexical_features(proposed.content, self._deps.analyzer))
         finding = supports(in_first_person(entry.content), known, self._replacement)
         if finding is not None:
             self._apply(decision, finding, entry)
@@ -229,11 +229,11 @@ class FactIngestor:
         facts = [fact for fact in self._deps.store.facts(work.scope, limit=_NEWEST_COMPARED) if fact.id not in own]
         found = {fact.id for fact in facts}
         facts += [fact for fact in self._similar(work.scope, work.said.user, _CANDIDATES) if fact.id not in found]
-        # Only facts of this room are replaced: a message that would end anything else is not kept for that.
+        # Only facts of this room can be replaced; a message is not kept for what it says of other entries.
         facts = [fact for fact in facts if _may_be_replaced(fact, work.scope) and may_be_told(fact, work.speaker)]
         if not facts:
             return
-        olds = [Known(fact, gist(fact.content, analyzer)) for fact in facts]
+        olds = [KnownFact(fact, lexical_features(fact.content, analyzer)) for fact in facts]
         said = work.said.user[:_QUERY_CHARACTERS]
         findings = judge(said, olds, self._replacement)
         if not decision.entries and all(finding.verdict != REPLACES for finding in findings):
@@ -243,7 +243,7 @@ class FactIngestor:
                 continue
             entry = self._nearest(decision.entries, finding)
             if entry is None and finding.verdict == REPLACES:
-                # Of what only might contradict a fact, and is not worth keeping, nothing is kept.
+                # A message that only might contradict a fact is not kept for that.
                 entry = self._stating_the_change(work, decision, finding.known.entry)
             if entry is not None:
                 self._apply(decision, finding, entry)
@@ -271,14 +271,14 @@ class FactIngestor:
             decision.entries.append(entry)
         return entry
 
-    def _same_attribute(self, entry: MemoryEntry, pairs: Sequence[Known]) -> list[Finding]:
+    def _same_attribute(self, entry: MemoryEntry, pairs: Sequence[KnownFact]) -> list[Finding]:
         """The facts that set the same attribute of the same subject, in forms that leave no doubt."""
         attribute = attribute_of(entry.content)
         if attribute is None:
             return []
         near = {old.entry.id: old for old in pairs}
         for fact in self._by_attribute(entry.scope, *attribute):
-            near.setdefault(fact.id, Known(fact, gist(fact.content, self._deps.analyzer)))
+            near.setdefault(fact.id, KnownFact(fact, lexical_features(fact.content, self._deps.analyzer)))
         return [
             Finding(old, REPLACES, 1.0, residue_without_attribute(old.entry.content), "the same attribute")
             for old in near.values()
@@ -419,13 +419,13 @@ class FactIngestor:
             return [None] * len(others)
         return [float(vectors[0] @ vector) for vector in vectors[1:]]
 
-    def _gone(self, scope: str) -> list[Gist]:
+    def _gone(self, scope: str) -> list[LexicalFeatures]:
         """Facts that were corrected or forgotten: a reply that repeats one does not bring it back."""
         analyzer = self._deps.analyzer
-        return [gist(entry.content, analyzer) for entry in self._deps.store.inactive(scope, limit=200)]
+        return [lexical_features(entry.content, analyzer) for entry in self._deps.store.inactive(scope, limit=200)]
 
 
-def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
+def _repeats(new: LexicalFeatures, old: LexicalFeatures, asked: frozenset[str]) -> bool:
     """Whether what a reply says is made of a memory and the question, and little else."""
     return is_known(new, old) or (
         (new.numbers, new.negated) == (old.numbers, old.negated)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from jiyi.longterm.claim_reading import attribute_of
-from jiyi.longterm.corrections import REPLACES, Finding, Known, judge
+from jiyi.longterm.corrections import REPLACES, Finding, KnownFact, judge
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.residue import residue_without_attribute
 from jiyi.longterm.vetoes import forbids
@@ -23,7 +23,9 @@ from jiyi.text.statements.parts.claims import only_asks
 from jiyi.text.statements.replacing.change_words import is_temporary
 
 
-def told_since(late: Known, facts: Iterable[MemoryEntry], model: ReplacementModel) -> list[tuple[MemoryEntry, Finding]]:
+def told_since(
+    late: KnownFact, facts: Iterable[MemoryEntry], model: ReplacementModel
+) -> list[tuple[MemoryEntry, Finding]]:
     """The first of the newer facts that replaces the late one; otherwise those that may contradict it."""
     old = late.entry
     newer = [fact for fact in facts if fact.event_time > old.event_time and not only_asks(fact.content)]

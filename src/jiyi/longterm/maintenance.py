@@ -37,7 +37,7 @@ def maintain(deps: LongtermDeps, scopes: Sequence[str] | None, *, dry_run: bool)
         "dry_run": dry_run,
         "jobs_run": ran,
         "forgotten": forgotten,
-        "tags_removed": deps.store.drop_unused_tags() if whole_store else 0,
+        "tags_removed": deps.records.collect_tags() if whole_store else 0,
         "jobs_purged": deps.jobs.purge(before=deps.now() - KEEP_DONE_JOBS) if whole_store else 0,
         "jobs": deps.jobs.counts(scopes),
         "dead_jobs": [job.to_dict() for job in dead],

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.endings import PARTNERS
-from jiyi.longterm.replacement import Compared, closest, mentions, shared_words
+from jiyi.longterm.replacement import ComparedText, closest, mentions, shared_words
 from jiyi.text.day_and_time import age_in, units_in
 from jiyi.text.normalize import fold
 from jiyi.text.statements.about.subject_phrases import SubjectRelation
@@ -42,9 +42,9 @@ __all__ = [
     "PairEvidence",
     "is_certain",
     "is_changed_attribute",
-    "least_for",
     "measured_anew",
     "message_evidence",
+    "min_probability_for",
     "pair_evidence",
     "same_subject",
 ]
@@ -86,7 +86,7 @@ _SCHOOL_YEAR: Final = re.compile(r"\b(?:year|grade) (\d{1,2})\b|([一二三四�
 _NEVER: Final = 2.0
 MIN_IN_DOUBT: Final = 0.96
 """From this probability on a message may replace a fact although a rule speaks against it."""
-_MANY_OF_IT: Final = 0.15
+_MIN_SAME_MANY: Final = 0.15
 """From this probability on both are about an attribute of which people have several."""
 _SURELY_SAME: Final = 0.5
 _OF_EXCEPTION: Final = 0.9
@@ -129,7 +129,7 @@ def message_evidence(folded: str) -> list[float]:
 
 
 def pair_evidence(
-    message: Compared, old: Compared, theirs: str, relation: SubjectRelation, *, newest: bool
+    message: ComparedText, old: ComparedText, theirs: str, relation: SubjectRelation, *, newest: bool
 ) -> PairEvidence:
     """What speaks for and against that a message replaces an older fact, which is about `theirs`."""
     said, told = message.topics.keys() - WEAK_TOPICS, old.topics.keys() - WEAK_TOPICS
@@ -154,10 +154,10 @@ def pair_evidence(
     )
 
 
-def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: AttributeMatch) -> float:
+def min_probability_for(new: ComparedText, old: ComparedText, evidence: PairEvidence, match: AttributeMatch) -> float:
     """From which probability on a message may replace an older fact; above 1 where no probability is enough."""
     if is_mistake(new.folded) and evidence.named_in_it:
-        # "my flight is on the 9th, I misread the email": it is the one of which something was said.
+        # The mistake is about what the fact names: "my flight is on the 9th, I misread the email".
         return 0.0
     of_others = evidence.only_of_others and not evidence.names_it and not evidence.named_in_it
     if evidence.parallel or of_others:
@@ -170,7 +170,7 @@ def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: Attri
     if (
         (is_bygone(old.folded) and not is_bygone(new.folded))
         or (adds(new.folded) and not plain and _several(new, old))
-        or (evidence.never_replaces and not plain and match.same_many >= _MANY_OF_IT)
+        or (evidence.never_replaces and not plain and match.same_many >= _MIN_SAME_MANY)
         or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded))
     ):
         return MIN_IN_DOUBT
@@ -180,12 +180,12 @@ def least_for(new: Compared, old: Compared, evidence: PairEvidence, match: Attri
         (evidence.other_topics, _OF_OTHER_TOPIC),
         (evidence.leaves_alone, _OF_OTHER_THING),
     )
-    least = max((least for doubted, least in doubts if doubted), default=0.0)
+    found = max((value for doubted, value in doubts if doubted), default=0.0)
     # Words may have no topic in common and still be about the same attribute.
-    return min(least, _IF_SAME_ATTRIBUTE) if match.same >= _SAME_ATTRIBUTE else least
+    return min(found, _IF_SAME_ATTRIBUTE) if match.same >= _SAME_ATTRIBUTE else found
 
 
-def is_certain(new: Compared, old: Compared, evidence: PairEvidence) -> bool:
+def is_certain(new: ComparedText, old: ComparedText, evidence: PairEvidence) -> bool:
     """Whether a message surely replaces an older fact.
 
     Both give a figure of the same measure of the same person, or the fact says what something is, and the message
@@ -196,7 +196,7 @@ def is_certain(new: Compared, old: Compared, evidence: PairEvidence) -> bool:
     return bool((measured or _is_turned(new, old, evidence)) and evidence.same_subject) and not apart
 
 
-def _is_turned(new: Compared, old: Compared, evidence: PairEvidence) -> bool:
+def _is_turned(new: ComparedText, old: ComparedText, evidence: PairEvidence) -> bool:
     """Whether a message says into what a thing was turned that one clause of an older fact is about."""
     turned = _TURNED.match(new.folded)
     thing = next(filter(None, turned.groups()), "") if turned and evidence.names_it else ""
@@ -211,58 +211,58 @@ def _in_another_year(said: str, known: str) -> bool:
     return all(len(found) == 1 for found in years) and years[0] != years[1]
 
 
-def is_changed_attribute(new: Compared, old: Compared, evidence: PairEvidence, match: AttributeMatch) -> bool:
+def is_changed_attribute(new: ComparedText, old: ComparedText, evidence: PairEvidence, match: AttributeMatch) -> bool:
     """Whether a message says in plain words that an attribute has changed of which the same subject has one.
 
     "I switched from the Pixel to an iPhone 15": nothing else was my phone.
     """
     same = match.same_single >= _SURELY_SAME and bool(evidence.same_subject)
-    doubted = is_wish(new.folded) or adds(new.folded) or least_for(new, old, evidence, match) > 0
+    doubted = is_wish(new.folded) or adds(new.folded) or min_probability_for(new, old, evidence, match) > 0
     return same and is_strong_change(new.folded) and not doubted
 
 
-def _never_replaces(new: Compared, old: Compared) -> bool:
+def _never_replaces(new: ComparedText, old: ComparedText) -> bool:
     """Whether a message hardly ever replaces such a fact: it ends another job, or may be one more of several."""
     if is_bygone(old.folded) and not is_bygone(new.folded):
         return True
-    # Of what people have several of, one more replaces none.
+    # Where people have several of a kind, one more replaces none of them.
     return _resigns_before_start(new, old) or (_several(new, old) and _only_adds(new.folded))
 
 
-def _resigns_before_start(new: Compared, old: Compared) -> bool:
+def _resigns_before_start(new: ComparedText, old: ComparedText) -> bool:
     """Whether somebody resigns, and a fact is about a job that is to begin: it is another one that they leave."""
     resigns = _RESIGNS.search(new.folded) is not None and _TO_START.search(old.folded) is not None
     return resigns and not shared_words(new, old) - _ABOUT_WORK
 
 
-def _several(new: Compared, old: Compared) -> bool:
+def _several(new: ComparedText, old: ComparedText) -> bool:
     """Whether a fact is about something that people have several of."""
     return "pet" in new.topics.keys() & old.topics.keys() or (bool(old.topics) and old.topics.keys() <= _MANY)
 
 
-def _leaves_alone(new: Compared, old: Compared) -> bool:
+def _leaves_alone(new: ComparedText, old: ComparedText) -> bool:
     """Whether a message and an older fact are hardly about the same thing."""
     if ends(new.folded) and not _names_the_same(new, old):
         return True
     if not _only_adds(new.folded):
         return False
-    # That both name the same person or a plan says nothing about what is said of them.
+    # Weak topics are left out: both may name the same person or a plan and say different things of it.
     shared = new.topics.keys() & old.topics.keys() - WEAK_TOPICS
     return bool(old.topics.keys() - WEAK_TOPICS) and not shared and not _same_measure(new, old)
 
 
-def _names_the_same(new: Compared, old: Compared) -> bool:
+def _names_the_same(new: ComparedText, old: ComparedText) -> bool:
     """Whether an end may be that of an older fact: not where both are plainly about different things."""
     told, said = old.topics.keys() - WEAK_TOPICS, new.topics.keys() - WEAK_TOPICS
     return not told or not said or bool(told & said) or bool(shared_words(new, old)) or closest(new, old) >= _NEAR
 
 
-def _same_measure(new: Compared, old: Compared) -> bool:
+def _same_measure(new: ComparedText, old: ComparedText) -> bool:
     """Whether both give a figure in the same unit: kilos, dollars, years."""
     return bool(units_in(new.folded) & units_in(old.folded) - {"day", "hour"})
 
 
-def measured_anew(new: Compared, old: Compared) -> bool:
+def measured_anew(new: ComparedText, old: ComparedText) -> bool:
     """Whether both say how heavy, tall or old somebody is: the newer figure is the one that holds."""
     if age_in(new.folded) and age_in(old.folded):
         named = any(mentions(new.folded, name) for name in names_in(old.text))
@@ -278,7 +278,7 @@ def _only_adds(folded: str) -> bool:
     return adds(folded) or not changes(folded)
 
 
-def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool) -> bool:  # noqa: PLR0911
+def same_subject(message: ComparedText, old: ComparedText, theirs: str, *, newest: bool) -> bool:  # noqa: PLR0911
     """Whether a message may be about the subject (`theirs`) of an older fact."""
     folded = message.folded
     if any(mentions(folded, name) for name in names_in(old.text)):
@@ -290,13 +290,15 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
         return True
     if theirs != USER and (mentions_subject(folded, theirs) or mentions(folded, theirs)):
         return True
-    if theirs == USER and bare and ours <= _ROLES and message.gist.numbers and old.gist.numbers:
-        # "房东涨价，从这个月开始3600了": a new figure, and nobody who has it.
+    if theirs == USER and bare and ours <= _ROLES and message.lexical.numbers and old.lexical.numbers:
+        # A new figure without a subject is the user's: "房东涨价，从这个月开始3600了".
         return True
-    if theirs == USER and (topics_of(bare).keys() & old.topics.keys() or any(word in bare for word in old.gist.terms)):
-        # A clause that names nobody, beside one about somebody else, speaks of what the user has said.
+    if theirs == USER and (
+        topics_of(bare).keys() & old.topics.keys() or any(word in bare for word in old.lexical.terms)
+    ):
+        # A clause that names nobody, beside one about somebody else, is about the user.
         return True
-    if "" in ours and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
+    if "" in ours and theirs != USER and (message.lexical.terms & old.lexical.terms) - SUBJECT_WORDS:
         # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
         return True
     roles = ours & _ROLES
@@ -310,7 +312,7 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
     if _PREGNANT.search(old.folded) and ends_pregnancy(folded):
         return True
     if theirs in _ROLES and ours <= {USER, ""} and names_in(old.text):
-        # Who holds a role is said of the user as well: "My manager is Colm", "I report to Sunita".
+        # Who holds a role may be told with the user as the subject: "My manager is Colm", "I report to Sunita".
         return True
     if re.search(r"[他她佢]|\b(?:he|she|her|him|they)\b", folded):
         # He or she is whoever the message names.

@@ -19,12 +19,12 @@ from jiyi.text.statements.parts.claims import clauses_of
 if TYPE_CHECKING:
     from jiyi.ports import TextReader, TextReading, Vectors
 
-__all__ = ["COMPARED_SCALE", "MOST", "NETWORK", "OWN_SCALE", "PairNetwork", "texts_of_message"]
+__all__ = ["COMPARED_SCALE", "MAX_LOGIT", "NETWORK", "OWN_SCALE", "PairNetwork", "texts_of_message"]
 
 NETWORK: Final = "data/pair_network.npz"
 COMPARED_SCALE: Final = 22.0
-MOST: Final = 3.0
-"""It says no more than this for or against a pair: the features have a say too."""
+MAX_LOGIT: Final = 3.0
+"""Its value for or against a pair is no larger than this: the features have a say too."""
 OWN_SCALE: Final = 10.0
 """Vectors have length 1 and 512 dimensions: single numbers are small."""
 
@@ -44,7 +44,7 @@ class PairNetwork:
 
     def values(self, message: str, facts: Sequence[str]) -> list[float]:
         """Of each fact, by the clause of the message that fits best; above 0 speaks for a replacement."""
-        return [float(value) for value in MOST * np.tanh(self._best(message, facts)[:, 0] / MOST)]
+        return [float(value) for value in MAX_LOGIT * np.tanh(self._best(message, facts)[:, 0] / MAX_LOGIT)]
 
     def outdated(self, message: str, parts: Sequence[str]) -> list[float]:
         """How likely each part of a fact does not hold any more, if the message changes something of the fact."""

@@ -190,7 +190,7 @@ class _Selection:
         # The end of a line is a token of its own at most.
         cost = sum(self._counter.count(line) + 1 for line in lines.values())
         share = self._share(fact)
-        # The first of each kind may be longer than its share.
+        # The first fact of each kind is taken even if it is longer than the share.
         above = bool(share) and cost > self._shares[share] and self._shares[share] < self._whole[share]
         if above and (share == _OF_OTHERS or not above_shares):
             return

@@ -17,6 +17,7 @@ from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id, text_hash
 from jiyi.model.job import REFLECTION_JOB, JobDraft
+from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
 from jiyi.ports import Amendment
 from jiyi.prompts.longterm import MAX_REFLECTION_CHARS, REFLECT_SCHEMA, reflect_messages
 from jiyi.text import detect_language
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from jiyi.model.job import Job
 
 IMPORTANCE: Final = 0.9
-THRESHOLD: Final = 4.0
-COOLDOWN_HOURS: Final = 1.0
 MIN_FACTS: Final = 2
 MAX_FACTS: Final = 50
 _ASKED_CHARACTERS: Final = 600
@@ -57,7 +56,10 @@ class Reflector:
         self._deps = deps
 
     def due(
-        self, scope: str, threshold: float = THRESHOLD, cooldown_hours: float = COOLDOWN_HOURS
+        self,
+        scope: str,
+        threshold: float = REFLECTION_THRESHOLD,
+        cooldown_hours: float = REFLECTION_COOLDOWN_HOURS,
     ) -> list[MemoryEntry]:
         """The facts to reflect on, oldest first; none while the conditions are not met."""
         facts = self._deps.store.unsummarized(scope, limit=MAX_FACTS)[::-1]
@@ -80,8 +82,8 @@ class Reflector:
         scope: str,
         conversation_id: str | None,
         *,
-        threshold: float = THRESHOLD,
-        cooldown_hours: float = COOLDOWN_HOURS,
+        threshold: float = REFLECTION_THRESHOLD,
+        cooldown_hours: float = REFLECTION_COOLDOWN_HOURS,
         job: Job | None = None,
     ) -> MemoryEntry | None:
         """Make a reflection if one is due; `None` when it is not, or when its facts have changed meanwhile."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from jiyi.longterm.attribute_model import AttributeMatch, Matrix
-from jiyi.longterm.duplicates import Gist, gist
+from jiyi.longterm.duplicates import LexicalFeatures, lexical_features
 from jiyi.longterm.pair_network import PairNetwork
 from jiyi.longterm.trained import TrainedJudge
 from jiyi.text.day_and_time import units_in
@@ -48,7 +48,7 @@ _PAST: Final = re.compile(r"\b(?:'ve|have|has|got|gone|went|\w+ed)\b")
 _PRESENT: Final = re.compile(r"\b(?:now|since|so)\b|现在|而家|如今")
 _QUESTION: Final = re.compile(r"[?？]|吗$")
 _NAME: Final = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]+|[A-Z][A-Za-z0-9]+\d")
-# What these words change is plain.
+# Words that tell by themselves which topic changes.
 _CHANGED_TOPIC: Final = (
     (re.compile(r"搬|退租|安家|\b(?:mov(?:ed?|ing)|relocat\w*)\b"), "home"),
     (re.compile(r"跳槽|转岗|入职|升职|离职|\b(?:promot\w*|new job|start(?:ed|ing)? (?:at|as))\b"), "work"),
@@ -73,12 +73,12 @@ _WORD: Final = re.compile(r"[a-z]{4,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """A message or a fact with all that is compared of it."""
+class ComparedText:
+    """A message or a fact with the features that are compared."""
 
     text: str
     folded: str
-    gist: Gist
+    lexical: LexicalFeatures
     topics: dict[str, int]
     vector: Sequence[float]
     attributes: Matrix
@@ -96,8 +96,8 @@ class ReplacementModel(TrainedJudge):
         self.analyzer = analyzer
         self._network = PairNetwork(pairs)
 
-    def read(self, texts: Sequence[str]) -> list[Compared]:
-        """Texts with what is compared of them."""
+    def read(self, texts: Sequence[str]) -> list[ComparedText]:
+        """Texts with the features that are compared."""
         if not texts:
             return []
         vectors = self._embedder.embed(texts)
@@ -105,33 +105,35 @@ class ReplacementModel(TrainedJudge):
         found = []
         for place, (text, vector) in enumerate(zip(texts, vectors.tolist(), strict=True)):
             folded, of_text = fold(text), attributes[place : place + 1]
-            found.append(Compared(text, folded, gist(text, self.analyzer), topics_of(folded), vector, of_text))
+            found.append(
+                ComparedText(text, folded, lexical_features(text, self.analyzer), topics_of(folded), vector, of_text)
+            )
         return found
 
-    def read_message(self, text: str) -> Compared:
-        """A message with what is compared of it and of each of its clauses."""
+    def read_message(self, text: str) -> ComparedText:
+        """A message with the features of it and of each of its clauses."""
         clauses = clauses_of(text)
         found, *parts = self.read([text, *(clauses if len(clauses) > 1 else ())])
         attributes = np.concatenate([each.attributes for each in (*parts, found)])
         return replace(found, clauses=tuple(part.vector for part in parts), attributes=attributes)
 
-    def change(self, message: Compared) -> float:
+    def change(self, message: ComparedText) -> float:
         """How likely a message says that something has changed or ended."""
         return self._weights.change.probability(change_row(message))
 
-    def attributes(self, message: Compared, olds: Sequence[Compared]) -> list[AttributeMatch]:
+    def attributes(self, message: ComparedText, olds: Sequence[ComparedText]) -> list[AttributeMatch]:
         """How likely a message and each of the older facts are about the same attribute."""
         known = np.concatenate([old.attributes for old in olds])
         return self._weights.attributes.matches(message.attributes, known)
 
-    def of_pairs(self, message: Compared, olds: Sequence[Compared]) -> list[float]:
+    def of_pairs(self, message: ComparedText, olds: Sequence[ComparedText]) -> list[float]:
         """What the network says of a message and each of the older facts, or parts of one."""
         return self._network.values(message.text, [old.text for old in olds])
 
     def replaces(
         self,
-        message: Compared,
-        olds: Sequence[Compared],
+        message: ComparedText,
+        olds: Sequence[ComparedText],
         evidence: Sequence[PairEvidence],
         of_message: Sequence[float],
         matches: Sequence[AttributeMatch],
@@ -153,19 +155,19 @@ class ReplacementModel(TrainedJudge):
         values = [value + weights.replaces.value(row) for value, row in together]
         return shares(values), shares([weights.alone.value(row) for row in rows])
 
-    def pieces(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
+    def pieces(self, message: ComparedText, parts: Sequence[ComparedText]) -> list[float]:
         """How much each part of an older fact is like the one that a message replaces."""
         line = self._weights.piece
         of_pairs = self.of_pairs(message, parts)
         rows = zip(piece_rows(message, parts), attribute_rows(self.attributes(message, parts)), of_pairs, strict=True)
         return [value + line.value([*row, *of_attribute]) for row, of_attribute, value in rows]
 
-    def outdated(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
+    def outdated(self, message: ComparedText, parts: Sequence[ComparedText]) -> list[float]:
         """How likely each part of an older fact, of which a message changes something, does not hold any more."""
         return self._network.outdated(message.text, [part.text for part in parts])
 
 
-def change_row(message: Compared) -> list[float]:
+def change_row(message: ComparedText) -> list[float]:
     """The features by which a change is recognised."""
     folded = message.folded
     found = (
@@ -183,18 +185,18 @@ _FEATURES_OF_CHANGE: Final = 14
 _CROSSED_WITH: Final = 8
 
 
-def likeness(first: Compared, second: Compared) -> float:
+def likeness(first: ComparedText, second: ComparedText) -> float:
     """The similarity of two meanings."""
     return float(sum(map(mul, first.vector, second.vector)))
 
 
-def closest(message: Compared, old: Compared) -> float:
+def closest(message: ComparedText, old: ComparedText) -> float:
     """The similarity of an older fact and that clause of a message which is most like it."""
     found = (float(sum(map(mul, clause, old.vector))) for clause in message.clauses)
     return max((likeness(message, old), *found))
 
 
-def shared_stems(message: Compared, old: Compared) -> int:
+def shared_stems(message: ComparedText, old: ComparedText) -> int:
     """How many words of both begin alike: "translating" and "translator"."""
     return len(_stems(message.folded) & _stems(old.folded))
 
@@ -203,7 +205,7 @@ def _stems(folded: str) -> set[str]:
     return {word[:_STEM] for word in _WORD.findall(folded) if word not in SUBJECT_WORDS}
 
 
-def _best_share(words: set[str], old: Compared) -> float:
+def _best_share(words: set[str], old: ComparedText) -> float:
     """How much of one part of an older fact consists of shared words, for the part with most of them."""
     if not words:
         return 0.0
@@ -243,7 +245,7 @@ class PairFeatures(NamedTuple):
     share_of_part: float
 
 
-def pair_features(message: Compared, old: Compared, others: Sequence[float], place: int) -> PairFeatures:
+def pair_features(message: ComparedText, old: ComparedText, others: Sequence[float], place: int) -> PairFeatures:
     """What a message and one of the older facts have in common; `others` is the likeness of all older facts."""
     shared = [name for name in message.topics if name in old.topics]
     words = shared_words(message, old)
@@ -259,8 +261,8 @@ def pair_features(message: Compared, old: Compared, others: Sequence[float], pla
         likeness=like,
         most_alike=float(like >= max(others) - 1e-9),
         above_mean=like - sum(others) / len(others),
-        numbers=float(bool(message.gist.numbers) and bool(old.gist.numbers)),
-        times=float(bool(message.gist.times) and bool(old.gist.times)),
+        numbers=float(bool(message.lexical.numbers) and bool(old.lexical.numbers)),
+        times=float(bool(message.lexical.times) and bool(old.lexical.times)),
         units=float(bool(units_in(message.folded) & units_in(old.folded))),
         changed_topic=float(
             any(topic in old.topics and change.search(message.folded) for change, topic in _CHANGED_TOPIC)
@@ -272,8 +274,8 @@ def pair_features(message: Compared, old: Compared, others: Sequence[float], pla
         newest=float(place == 0),
         one_of=1 / len(others),
         alone=float(len(others) == 1),
-        negation=float(message.gist.negated != old.gist.negated),
-        liking=float(message.gist.liking != old.gist.liking),
+        negation=float(message.lexical.negated != old.lexical.negated),
+        liking=float(message.lexical.liking != old.lexical.liking),
         closest_clause=closest(message, old),
         stems=min(shared_stems(message, old), _PAIR) / _PAIR,
         share_of_part=_best_share(words, old),
@@ -312,15 +314,15 @@ def replacement_row(
     ]
 
 
-def piece_rows(message: Compared, parts: Sequence[Compared]) -> list[list[float]]:
+def piece_rows(message: ComparedText, parts: Sequence[ComparedText]) -> list[list[float]]:
     """The features of the parts of an older fact: what each has in common with a message, and what only it has."""
     others = [likeness(message, part) for part in parts]
     near = [closest(message, part) for part in parts]
     stems = [shared_stems(message, part) for part in parts]
     shared = [message.topics.keys() & part.topics.keys() for part in parts]
     values = [
-        (bool(message.gist.numbers), [bool(part.gist.numbers) for part in parts]),
-        (bool(message.gist.times), [bool(part.gist.times) for part in parts]),
+        (bool(message.lexical.numbers), [bool(part.lexical.numbers) for part in parts]),
+        (bool(message.lexical.times), [bool(part.lexical.times) for part in parts]),
         (_NAME.search(message.text) is not None, [_NAME.search(part.text) is not None for part in parts]),
         (True, [bool(units_in(part.folded) & units_in(message.folded)) for part in parts]),
     ]
@@ -361,16 +363,16 @@ def _lead(scores: Sequence[float], place: int) -> float:
     return scores[place] - max(score for number, score in enumerate(scores) if number != place)
 
 
-def only_describes(part: Compared, other: Compared) -> bool:
+def only_describes(part: ComparedText, other: ComparedText) -> bool:
     """Whether a part of a fact only says how often, how long or how much of the part before it."""
     own = part.topics.keys() - other.topics.keys()
     return not own and not starts_with_subject(part.folded) and _MODIFIER.search(part.folded) is not None
 
 
-def shared_words(message: Compared, old: Compared) -> set[str]:
+def shared_words(message: ComparedText, old: ComparedText) -> set[str]:
     """The words of both that are neither names nor relations."""
     who = {fold(name) for name in names_in(old.text)} | SUBJECT_WORDS
-    words = {word for word in message.gist.terms & old.gist.terms if word not in who}
+    words = {word for word in message.lexical.terms & old.lexical.terms if word not in who}
     return words | {
         pair
         for pair in _pairs(message.folded) & _pairs(old.folded)

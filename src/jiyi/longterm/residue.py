@@ -61,7 +61,7 @@ _FIRST_PERSON: Final = frozenset(
 )
 
 
-# Whoever is born one stays one: a partner or a colleague may be somebody else now.
+# Relatives by birth stay the same person; a partner or a colleague may be somebody else now.
 _RELATIVE_ZH: Final = re.compile(
     r"(?P<who>(?:我|我们|咱)?(?:的|家)?(?:[大小二三]?(?:姐姐?|妹妹?|哥哥?|弟弟?|舅舅?|姑姑?|姨妈?|叔叔?|伯伯?)"
     r"|表[姐妹哥弟]|堂[姐妹哥弟]|爸爸?|妈妈?|父亲|母亲|儿子|女儿|闺女|侄子|侄女|外甥女?|孙子|孙女|爷爷|奶奶|外公|外婆|姥姥|姥爷))"
@@ -87,13 +87,13 @@ def relative_named_in(fact: str, message: str) -> tuple[str, str]:
         return "", ""
     who, name = found["who"], found["name"]
     if name in message and fold(who).split()[-1].removeprefix("我") in fold(message):
-        # The message says who it is as well.
+        # The message itself says who it is, so that nothing is lost.
         return "", ""
     if not has_han(who):
         return name, f"{who[0].upper()}{who[1:]}'s name is {name}"
     if _NOT_A_NAME.search(name) or (name[0] not in SURNAMES and name[0] not in "小阿"):
         return "", ""
-    # Whoever is spoken of by name may have moved as well.
+    # The place is kept only where the message does not name the relative, who may have moved.
     return name, found[0] if found["place"] and name not in message else f"{who}叫{name}"
 
 

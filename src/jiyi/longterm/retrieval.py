@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from jiyi.errors import SimpleModeError, StorageError
+from jiyi.errors import SimpleModeError
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.reflection import without_repetition
 from jiyi.longterm.router import Route, route
@@ -18,6 +17,7 @@ from jiyi.model.filters import Filters
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import FinalWeights, time_decay
+from jiyi.recall.last_access import note_access
 from jiyi.recall.request import Request
 from jiyi.text import fold
 
@@ -25,17 +25,16 @@ if TYPE_CHECKING:
     from jiyi.longterm.recently_recalled import RecentlyRecalled
     from jiyi.recall import RecallEngine
 
-_log = logging.getLogger("jiyi.longterm")
 _MAX_SUPERSEDED = 1_000
 _MAX_REFLECTIONS = 5
-# From these on a question was about a memory that it brought.
+# A recalled memory counts as asked for from this similarity, or this share of the question's information, on.
 _MIN_SIMILARITY = 0.4
 _MIN_COVERAGE = 0.34
 _SKIPPED = "small talk: nothing was searched"
 _WIDENED = "nothing was found in {}: all domains were searched"
 
 
-class Recollections(list[MemoryEntry]):
+class RelevantMemories(list[MemoryEntry]):
     """The recalled memories, best first, and where they were looked for."""
 
     def __init__(
@@ -90,18 +89,18 @@ class Retriever:
         as_of: datetime | None = None,
         fused: bool = False,
         zone: tzinfo | None = None,
-    ) -> Recollections:
+    ) -> RelevantMemories:
         """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
         engine = self._deps.engine
         if engine is None:
-            # Before a model is asked where to look.
+            # Refused before the router is called, which may be a model.
             raise SimpleModeError.of(
                 "recall of long-term memories is", "use memory.runtime for what is to be found by tags"
             )
         where = self.route(query) if domains is None else Route(domains, "caller")
         notes = [where.note] if where.note else []
         if where.skips:
-            return Recollections(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
+            return RelevantMemories(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
         hits = self._search(
             engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused, zone=zone
         )
@@ -110,7 +109,7 @@ class Retriever:
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
         self._recalled.note(scope, [hit.content for hit in hits])
-        return Recollections(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
+        return RelevantMemories(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
 
     def _search(
         self,
@@ -150,7 +149,8 @@ class Retriever:
 
         Only for the user's own memories that the question was about: what is shown beside them was of no use.
         """
-        self._touch(scope, [hit.id for hit in hits if hit.scope == scope and _was_asked_for(hit)], used=False)
+        shown = [hit.id for hit in hits if hit.scope == scope and _was_asked_for(hit)]
+        note_access(self._deps.records, scope, shown, at=self._deps.now())
 
     def note_used(self, scope: str, names: Sequence[str]) -> list[str]:
         """Count that memories were used, by id or key: cited in an answer, or confirmed. Returns ids.
@@ -165,17 +165,8 @@ class Retriever:
             left = [name for name in names if name not in known]
             found += [*store.by_ids(each, left), *store.by_keys(each, left).values()]
         ids = list(dict.fromkeys(entry.id for entry in found if entry.is_active))
-        self._touch(scope, ids, used=True)
+        note_access(self._deps.records, scope, ids, at=self._deps.now(), used=True)
         return ids
-
-    def _touch(self, scope: str, ids: Sequence[str], *, used: bool) -> None:
-        if not ids:
-            return
-        try:
-            self._deps.records.touch(ids, self._deps.now(), used=used, scope=scope)
-        except StorageError as error:
-            # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
-            _log.warning("recalled memories could not be touched: %s", type(error).__name__)
 
     # --- looking back -----------------------------------------------------------------------------------------------
 
@@ -194,7 +185,7 @@ class Retriever:
         """
         corrected = self._deps.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
         past = [replace(entry, is_active=True) for entry, _ in corrected]
-        # What was told or imported later was known when it was said.
+        # A memory that was imported later counts from the time at which it was said.
         known = [hit for hit in hits if min(hit.created_at, hit.event_time) <= as_of]
         found = [*known, *(entry for entry in past if filters.admits(entry))]
         relevances = self._relevance(query, [entry.content for entry in found])

@@ -73,5 +73,5 @@ def _read(model: ChatModel, reply: Any) -> tuple[str, ...]:
         if domain not in DOMAINS:
             raise wrong(model, f"domain {shown(domain)}, which is none of the six")
     found = tuple(dict.fromkeys(domains))
-    # Small talk beside something else is no reason to look there.
+    # Beside other domains small talk is left out: no answer is there.
     return tuple(domain for domain in found if domain != GENERAL_CHAT) or found

@@ -145,7 +145,7 @@ class LongtermService:
         left: list[tuple[str, Message, datetime]] = []
         answers_deleted = False
         for each in ids:
-            # Of one that was erased nothing is known any more.
+            # The role of an erased message is unknown: it is taken for the user's, so that its reply is left out.
             role = roles.get(each, "user")
             if role == "user":
                 answers_deleted = each not in there

@@ -82,7 +82,7 @@ def is_no_conflict(message: str, fact: str) -> bool:
         or is_bygone(known)
         or _is_of_another(message, known)
         or any(_only_one(said, known, one, other) for one, other in (_SIDES, _SIDES[::-1]))
-        # Both state attributes of people, and none in common: a name is not contradicted by a move.
+        # Both state attributes of people, but no common one: a move does not contradict a name.
         or (bool(told) and bool(stated) and set(told).isdisjoint(stated))
     )
 
@@ -91,7 +91,7 @@ def denies(message: str, fact: str) -> bool:
     """Whether a message denies or forbids what a fact has: 其实不是乳糖不耐受, 戒咖啡, "isn't allergic to kiwi"."""
     known = content_words(fact)
     denied = [match["zh"] or match["en"] for match in _DENIED.finditer(fold(message))]
-    # 咖啡 is a part of the word 喝咖啡.
+    # Pairs of characters, since the segmentation may leave 咖啡 inside the word 喝咖啡.
     pairs = {words[place : place + 2] for words in denied if _HAN.match(words) for place in range(len(words) - 1)}
     return any(content_words(words) & known for words in denied) or any(
         pair in word for pair in pairs for word in known
@@ -104,7 +104,7 @@ def takes_back(message: str, fact: str) -> bool:
     left = _FROM.search(fold(message))
     before = content_words(left["of"]) if left is not None else frozenset()
     if before and before <= known:
-        # "I switched from gas to an induction hob": what it was is named.
+        # The message names the old value that the fact has: "I switched from gas to an induction hob".
         return True
     for match in _NO_LONGER.finditer(fold(message)):
         if match["zh"] and match["zh"] in fold(fact):

@@ -121,11 +121,11 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
 
     def _note_recalled(self, scope: str, entries: Sequence[MemoryEntry]) -> None:
         """Note behind the answer that these were put before a model."""
-        from jiyi.runtime.recalled import note_recalled, to_be_noted
+        from jiyi.recall.last_access import note_access, to_be_noted
 
         ids = to_be_noted(entries, scope)
         if ids:
-            self._calls.defer(note_recalled, self._store, scope, ids)
+            self._calls.defer(note_access, self._store, scope, ids)
 
     def agent(
         self,

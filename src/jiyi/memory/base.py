@@ -75,7 +75,7 @@ class MemoryBase:
 
         calls = self._calls
         return self._components.make_runtime(
-            RuntimeCalls(self._run, calls.run_at_once, self._write, self._written, calls.defer_together)
+            RuntimeCalls(self._run, calls.run_unordered, self._write, self._written, calls.defer_batched)
         )
 
     def _new_longterm(self) -> Longterm:

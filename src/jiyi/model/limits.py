@@ -11,6 +11,8 @@ from jiyi.model.storable import not_storable
 
 _MAX_BYTES_PER_CHARACTER = 4
 """In UTF-8."""
+DEFAULT_TOKEN_LIMIT = 64_000
+"""How many tokens the window of a chat or the prompt of an agent has at most, unless the program says otherwise."""
 MAX_POSITION = 2**31 - 1
 """Of an entry in its conversation."""
 MAX_TOOL_ANSWER = 2_000

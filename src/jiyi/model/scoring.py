@@ -9,6 +9,12 @@ from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
 
+ALPHA: Final = 0.5
+"""The weight of relevance, where a caller gives no weights."""
+BETA: Final = 0.2
+"""The weight of the time decay."""
+GAMMA: Final = 0.3
+"""The weight of importance."""
 DECAY_RATE: Final = 0.99
 """What is left of the time decay after each hour without an access."""
 
@@ -17,9 +23,9 @@ DECAY_RATE: Final = 0.99
 class FinalWeights:
     """The weights of α·relevance + β·decay + γ·importance, and the decay rate."""
 
-    alpha: float = 0.5
-    beta: float = 0.2
-    gamma: float = 0.3
+    alpha: float = ALPHA
+    beta: float = BETA
+    gamma: float = GAMMA
     decay_rate: float = DECAY_RATE
 
     def __post_init__(self) -> None:

@@ -13,16 +13,15 @@ from jiyi.model import clock
 from jiyi.model.change import MemoryChange
 from jiyi.model.chat import Erased
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.limits import DEFAULT_TOKEN_LIMIT, MAX_TOOL_ANSWER
 from jiyi.model.listing import Forgotten, Page
 from jiyi.model.recalled import RecalledEntries
 from jiyi.model.scope_report import ScopeReceipt, ScopeStatistics
 from jiyi.noop.agent import NoopAgent
 from jiyi.noop.methods import empty, no_changes, none, raises, returns, returns_entry, signed_as
 from jiyi.noop.rooms import NoopChat, NoopLongterm, NoopNotes, NoopRuntime
-from jiyi.ports import ImportCounts
+from jiyi.ports import ImportCounts, Progress
 from jiyi.tools import Toolbox
-
-_TOKEN_LIMIT = 64_000
 
 # --- the memory ------------------------------------------------------------------------------------------------------
 
@@ -48,9 +47,9 @@ class NoopMemory:
     @signed_as(Memory.chat)
     def chat(self, given: Mapping[str, Any]) -> NoopChat:
         """A conversation that keeps nothing."""
-        return NoopChat(given["session_id"] or "", given["token_limit"] or _TOKEN_LIMIT)
+        return NoopChat(given["session_id"] or "", given["token_limit"] or DEFAULT_TOKEN_LIMIT)
 
-    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2_000) -> Toolbox:
+    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = MAX_TOOL_ANSWER) -> Toolbox:
         """No tools: a model is not told of a memory that keeps nothing."""
         return Toolbox()
 
@@ -59,10 +58,10 @@ class NoopMemory:
         """An assistant that remembers nothing."""
         session_id, user, token_limit = given["session_id"], given["user"], given["token_limit"]
         known = given["kind"], given["instructions"]
-        return NoopAgent(session_id or "", user or "main", *known, token_limit or _TOKEN_LIMIT)
+        return NoopAgent(session_id or "", user or "main", *known, token_limit or DEFAULT_TOKEN_LIMIT)
 
     async def store_many(
-        self, entries: Iterable[Mapping[str, Any]], progress: Any = None, *, trust: str = "user"
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"
     ) -> list[MemoryEntry]:
         """Returns the entries that would have been stored."""
         return [await self.store(**entry) for entry in entries]

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from jiyi.chat import ChatStatus, ChatWindow, Compaction
+from jiyi.chat.session_window import DEFAULT_MAX_WAIT
 from jiyi.interfaces import ChatInterface, LongtermInterface, NotesInterface
 from jiyi.model import clock
 from jiyi.model.chat import FIRST_EPOCH, Epoch, Erased
@@ -19,7 +20,7 @@ from jiyi.runtime.values import ConsolidationReport, FeedbackResult, RecalledMem
 
 if TYPE_CHECKING:
     from jiyi.longterm.forgetting import ForgettingPlan
-    from jiyi.longterm.retrieval import Recollections
+    from jiyi.longterm.retrieval import RelevantMemories
     from jiyi.notes.candidates import CandidateReport
     from jiyi.notes.promotion import Accepted
     from jiyi.notes.proposals import Proposal
@@ -30,10 +31,10 @@ from jiyi.noop.methods import none, returns, signed_as
 # --- values of the rooms, imported when they are needed -------------------------------------------------------------
 
 
-def _recollections() -> Recollections:
-    from jiyi.longterm.retrieval import Recollections
+def _relevant_memories() -> RelevantMemories:
+    from jiyi.longterm.retrieval import RelevantMemories
 
-    return Recollections()
+    return RelevantMemories()
 
 
 def _imported() -> Imported:
@@ -76,7 +77,7 @@ class NoopChat:
         """Returns new ids; the messages are dropped."""
         return [new_id() for _ in messages]
 
-    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = None) -> ChatWindow:
+    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = DEFAULT_MAX_WAIT) -> ChatWindow:
         """An empty window."""
         return ChatWindow(token_limit=self.token_limit)
 
@@ -183,7 +184,7 @@ class NoopLongterm:
     schedule_messages = returns(LongtermInterface.schedule_messages, new_id)
     get_intent_domains = returns(LongtermInterface.get_intent_domains, lambda: [GENERAL_CHAT])
     take_candidates = returns(LongtermInterface.take_candidates, list)
-    retrieve_relevant_memories = returns(LongtermInterface.retrieve_relevant_memories, _recollections)
+    retrieve_relevant_memories = returns(LongtermInterface.retrieve_relevant_memories, _relevant_memories)
     get_memory_context_for_prompt = returns(LongtermInterface.get_memory_context_for_prompt, str)
     compress_memories = returns(LongtermInterface.compress_memories, str)
     restore = returns(LongtermInterface.restore, list)

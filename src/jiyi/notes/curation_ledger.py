@@ -7,7 +7,6 @@ lies in the data directory and can be deleted: things may then be proposed again
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from jiyi.errors import NotesError
 from jiyi.model.identity import text_hash
+from jiyi.notes.json_file import write_json
 from jiyi.notes.memory_file import comparable
 
 _MAX_ITEM_LINES: Final = 200
@@ -67,12 +67,8 @@ class CurationLedger:
         """Write the ledger, whole or not at all."""
         data: dict[str, Any] = {name: sorted(getattr(self, name)) for name in ("present", "unwanted", "promoted")}
         data["origins"] = {digest: _without_empty(each) for digest, each in self.origins.items()}
-        temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary.touch(0o600)
-            temporary.write_text(json.dumps(data), "utf-8")
-            temporary.replace(self.path)
+            write_json(self.path, data)
         except OSError as error:
             raise NotesError(f"{self.path} cannot be written: {error.strerror}") from error
 

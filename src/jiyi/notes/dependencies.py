@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class AppendLimits:
     """The greatest sizes that are accepted."""
 
-    entry_bytes: int = 64 * 1024
-    day_bytes: int = 1 << 20
-    file_bytes: int = 4 << 20
+    entry_bytes: int
+    day_bytes: int
+    file_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class NotesSettings:
     """Of the days of notes. That of the machine, too, has for each moment the offset that it had then."""
     limits: Limits
     append: AppendLimits
-    lock_timeout: float = 30.0
+    lock_timeout: float
     """Seconds to wait for another process that changes files."""
-    context_file_tokens: int = 2_000
-    long_term_tokens: int = 4_000
-    daily_tokens: int = 4_000
+    context_file_tokens: int
+    long_term_tokens: int
+    daily_tokens: int
     model: ChatModel | None = None
     """Curates; without a model, rules do."""
     take_candidates: bool = True

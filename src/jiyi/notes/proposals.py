@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model import clock
+from jiyi.notes.json_file import write_json
 
 RULES: Final = "rules"
 EXPIRES_AFTER: Final = timedelta(days=14)
@@ -107,15 +107,11 @@ class ProposalStore:
 
     def save(self, proposal: Proposal) -> None:
         """Keep a proposal, in place of an earlier form of it."""
-        place = self._path(proposal.id)
+        path = self._path(proposal.id)
         created = proposal.created_at
         data = {**asdict(proposal), "created_at": None if created is None else clock.to_text(created)}
-        temporary = place.with_suffix(f".{os.getpid()}.tmp")
         try:
-            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary.touch(0o600)
-            temporary.write_text(json.dumps(data, ensure_ascii=False), "utf-8")
-            temporary.replace(place)
+            write_json(path, data)
         except OSError as error:
             raise NotesError(f"proposal {proposal.id} cannot be kept: {error.strerror}") from error
 

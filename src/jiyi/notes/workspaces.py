@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from jiyi.errors import NotesError
 from jiyi.model.identity import text_hash
 from jiyi.model.note import NoteUpdate
 from jiyi.notes.files import Files
+from jiyi.notes.json_file import write_json
 
 if TYPE_CHECKING:
     from jiyi.notes.visibility import WorkspaceIdentity
@@ -86,12 +86,8 @@ class WorkspaceRegistry:
         return data if isinstance(data, dict) else {}
 
     def _write(self, known: dict[str, dict[str, str]]) -> None:
-        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary.touch(0o600)
-            temporary.write_text(json.dumps(known, ensure_ascii=False, indent=1), "utf-8")
-            temporary.replace(self._path)
+            write_json(self._path, known)
         except OSError as error:
             raise NotesError(f"{self._path} cannot be written: {error.strerror}") from error
 

@@ -265,7 +265,7 @@ class PreparesBatches(Protocol):
         ...
 
 
-class Comparison(NamedTuple):
+class VectorComparison(NamedTuple):
     """The similarities of the texts of some scopes to a vector."""
 
     scan: VectorScan
@@ -280,7 +280,7 @@ class Reading:
     text: TextSource
     mode: str
     """How the text index answers, in words."""
-    compared: Comparison | None
+    compared: VectorComparison | None
     """`None` where meaning was not asked."""
     corrected: bool = True
     """Whether a fact of a conversation may have been corrected in these scopes."""
@@ -308,6 +308,6 @@ class ScopeReader(Protocol):
         """
         ...
 
-    def compare(self, filters: Filters, vector: Vectors) -> Comparison | None:
+    def compare(self, filters: Filters, vector: Vectors) -> VectorComparison | None:
         """The same scopes, compared with another vector: nothing else is read again. `None` as for `read`."""
         ...

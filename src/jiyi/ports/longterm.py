@@ -167,7 +167,3 @@ class LongtermStore(Protocol):
     def forget_candidates(self, scope: str, candidates: Sequence[ForgettingCandidate], *, actor: str) -> int:
         """Take these out of recall; those that were touched, pinned or changed since are left. Returns how many."""
         ...
-
-    def drop_unused_tags(self) -> int:
-        """Delete tags that no entry has; returns how many."""
-        ...

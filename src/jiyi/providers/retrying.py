@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from jiyi.model.message import Message
     from jiyi.ports import ChatModel, TokenCounter
 
-__all__ = ["RetryPolicy", "RetryingModel", "Usage"]
+__all__ = ["ModelUsage", "RetryPolicy", "RetryingModel"]
 
 
 @dataclass(slots=True)
-class Usage:
+class ModelUsage:
     """What one task has used so far. Tokens are counted by our `TokenCounter`, not taken from the server."""
 
     model: str
@@ -88,13 +88,13 @@ class RetryingModel:
         counter: TokenCounter,
         limit: threading.Semaphore,
         policy: RetryPolicy | None = None,
-        usage: Usage | None = None,
+        usage: ModelUsage | None = None,
     ) -> None:
         self._model = model
         self._counter = counter
         self._limit = limit
         self._policy = policy or RetryPolicy()
-        self.usage = usage or Usage(model.name)
+        self.usage = usage or ModelUsage(model.name)
 
     @property
     def name(self) -> str:

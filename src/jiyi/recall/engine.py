@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         Vectors,
         VectorScan,
     )
-    from jiyi.recall.gather import Gathered
+    from jiyi.recall.gather import CandidateSet
     from jiyi.text import Analyzer
 
 
@@ -265,7 +265,7 @@ class RecallEngine:
         return Answer(ranked, len(found.ids), coverage=tuple(coverage))
 
     def _ranked(
-        self, search: Search, found: Gathered, coverage: tuple[IndexCoverage, ...], now: datetime
+        self, search: Search, found: CandidateSet, coverage: tuple[IndexCoverage, ...], now: datetime
     ) -> list[MemoryEntry]:
         request = search.request
         if self.reranker is None or request.weights is not None or not request.rerank:
@@ -274,7 +274,7 @@ class RecallEngine:
         hits = rank(wide, found, coverage, now, self.store, self.analyzer)
         return rerank(self.reranker, request.query, hits, self.settings)[: request.limit]
 
-    def _collect_candidates(self, text: _TextAnswer, coverage: list[IndexCoverage]) -> Gathered | None:
+    def _collect_candidates(self, text: _TextAnswer, coverage: list[IndexCoverage]) -> CandidateSet | None:
         """What was proposed, with what the scorer needs; `None` when no source could answer."""
         from jiyi.recall.gather import gather, gather_without_text
 

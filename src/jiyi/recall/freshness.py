@@ -81,7 +81,7 @@ class Freshness(NamedTuple):
         try:
             return None if batch is None else self.overlay(index, scan, vector, batch)
         except (ModelError, IndexingError):
-            # Found again where the index is asked by itself, which tells the caller.
+            # The same error is met when the index is asked by itself, and is told to the caller there.
             return None
 
     def _pending(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexBatch | None:

@@ -43,7 +43,7 @@ _ITSELF = 2.0
 _PRIOR_TEXTS = 20
 
 
-class Gathered(NamedTuple):
+class CandidateSet(NamedTuple):
     """The candidates by id, and what the scorer needs."""
 
     ids: list[str]
@@ -53,7 +53,9 @@ class Gathered(NamedTuple):
     """The term ids of each candidate's text; empty when the text source did not answer."""
 
 
-def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics, known: Sequence[TermRow]) -> Gathered:
+def gather(
+    search: Search, proposals: Sequence[str], statistics: TermStatistics, known: Sequence[TermRow]
+) -> CandidateSet:
     """Read the proposals with their surroundings; the statistics are those of the visible texts.
 
     `known` are some of the proposals that were read before and that have no surroundings.
@@ -81,7 +83,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
     conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
     words = _Terms.of([row.words for row in rows], [row.word_counts for row in rows])
     word_counts, related = _counts_and_related(question.words, words, with_related=vectors is not None)
-    return Gathered(
+    return CandidateSet(
         ids=[ids[place] for place in candidates],
         times=times[scored].tolist(),
         candidates=Candidates(
@@ -132,14 +134,14 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
     )
 
 
-def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
+def gather_without_text(search: Search, ids: Sequence[str]) -> CandidateSet:
     """Candidates when the text source did not answer: similarity alone, no neighbours."""
     vectors = search.sources.vectors
     if vectors is None:
         raise TypeError("candidates are compared by text or by vectors, and this search has neither")
     ids = [each for each in ids if each not in search.request.left_out]
     count = len(ids)
-    return Gathered(
+    return CandidateSet(
         ids=list(ids),
         times=[0] * count,
         candidates=Candidates(
@@ -240,7 +242,7 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
     if threads.apart:
         return found
     linked = threads.same(1) & (np.abs(np.diff(times)) <= NEIGHBOUR_SECONDS * 1_000_000)
-    # Those that go on to the next row, and those that go on to the one after it.
+    # The rows that are neighbours of the next row, and those that are neighbours of the one after it.
     for step, goes in ((1, linked), (2, linked[1:] & linked[:-1])):
         row = np.flatnonzero(goes)
         found[row + step, _STEPS.index(-step)] = row
@@ -267,7 +269,7 @@ def _unanswered(
 
 def _maximal_words(words: Sequence[str]) -> NDArray[np.bool_]:
     """Chinese words are also looked for by the words inside them, which add no information of their own."""
-    # In one text of all words each stands once by itself, and again inside every other that contains it.
+    # In a text of all words, one a line, a word that is part of another one occurs more than once.
     together = "\n".join(dict.fromkeys(words))
     return np.asarray([together.count(word) == 1 for word in words], dtype=np.bool_)
 

@@ -57,7 +57,7 @@ def _matches(
         return text.propose(name, terms, filters, limit=limit, labels=labels)
     first = FACTOR * limit
     if filters.superset_ids is not None:
-        # An index that is told among which entries to look proposes hardly any others.
+        # The index is given the ids of the entries that may pass: hardly any proposal is dropped afterwards.
         first = limit
     elif filters.estimate is not None:
         first = max(first, enough(limit, filters.estimate, text.statistics(filters.scopes, (), ()).entries))
@@ -151,6 +151,6 @@ def ask(
             raise
         except (ModelError, IndexingError) as error:
             failed = not_answered(IndexCoverage(proposer.name, answered=False), error)
-            # One entry a name: the vectors are an index and a proposer.
+            # Each name stands once in the coverage, and the vectors have the same name as index and as proposer.
             coverage[:] = [*(part for part in coverage if part.index != failed.index), failed]
     return found

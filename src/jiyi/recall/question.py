@@ -76,7 +76,7 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         rest = without_dates(text, numbers) if numbers else text
         ahead = _all_ahead(dates, now.astimezone(zone).date())
         if dates and not ahead and asks_for_anything(without_dates(text, dates)):
-            # "What did I do last week": whatever was then, and what says "last week".
+            # "What did I do last week": texts of that time, and texts with the words "last week".
             named = analyzer.query(" ".join(span.text for span in dates if span not in numbers))
             pairs = named.bigrams if named.has_han else ()
             return Question(text, named.words, pairs, tuple(dates), only_dates=True)
@@ -90,9 +90,9 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     words = analysis.words
     bigrams = analysis.bigrams if analysis.has_han or not analysis.words else ()
     if analysis.has_han:
-        telling, pairs = without_interrogatives(text, words, bigrams)
-        # A question of nothing but such words is looked for as it is.
-        words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
+        stated, pairs = without_interrogatives(text, words, bigrams)
+        # A question of interrogatives alone keeps them: nothing else could be looked for.
+        words, bigrams = (stated, pairs) if stated or pairs else (words, bigrams)
     attributes: tuple[str, ...] = ()
     if not dates and (cued := may_ask_for(fold(text))):
         from jiyi.text.stated_attributes import asked_attributes

@@ -22,7 +22,7 @@ from jiyi.text.stopwords import CHINESE, ENGLISH
 
 if TYPE_CHECKING:
     from jiyi.ports import RecordStore
-    from jiyi.recall.gather import Gathered
+    from jiyi.recall.gather import CandidateSet
     from jiyi.recall.question import Question
     from jiyi.recall.scorer import Candidates, Scores
     from jiyi.recall.search import Search
@@ -59,7 +59,7 @@ class _ScoredEntry(NamedTuple):
 
 def rank(
     search: Search,
-    found: Gathered,
+    found: CandidateSet,
     coverage: tuple[IndexCoverage, ...],
     now: datetime,
     store: RecordStore,
@@ -110,14 +110,14 @@ def _shown(scores: Scores, places: Sequence[int], personal: float) -> list[dict[
         columns["related_share"] = scores.related
         best["best_above_mean"] = float(scores.above_mean.max(initial=0.0).round(DECIMALS))
         best["personal"] = round(personal, DECIMALS)
-    # In one piece: a dozen small arrays take longer.
+    # Rounded as one array, which takes less time than a dozen small ones.
     rows = np.round(np.array(list(columns.values()))[:, places], DECIMALS).T.tolist()
     names, same = (*columns, *best), list(best.values())
     return [dict(zip(names, row + same, strict=True)) for row in rows]
 
 
-def _is_gibberish(search: Search, found: Gathered) -> bool:
-    """Letters that are no words, of which nothing is stored: no text is the answer to them.
+def _is_gibberish(search: Search, found: CandidateSet) -> bool:
+    """Whether the question has letters that are no words, and nothing with them is stored: no text answers it.
 
     Something that is clearly similar is shown all the same: it may be a word that is misspelled or very rare.
     """
@@ -148,7 +148,7 @@ def _without_stop_words(question: Question, scores: Scores) -> Scores:
     return scores._replace(relevance=odds / (1.0 + odds))
 
 
-def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStore) -> list[_ScoredEntry]:
+def _in_order(search: Search, found: CandidateSet, scores: Scores, store: RecordStore) -> list[_ScoredEntry]:
     """The most relevant candidates that the records admit, each thing once."""
     import numpy as np
 
@@ -223,7 +223,7 @@ def _fold(same: Same, each: _ScoredEntry, weighed: list[_ScoredEntry], folded: d
 class _Answers:
     """Sorts out what is found for a question and does not answer it."""
 
-    def __init__(self, search: Search, found: Gathered) -> None:
+    def __init__(self, search: Search, found: CandidateSet) -> None:
         self._search = search
         self._found = found
         query = search.request.query
@@ -278,7 +278,7 @@ def _only_assents(entry: MemoryEntry) -> bool:
     return says_nothing(entry.content)
 
 
-def _lookahead(found: Gathered, places: Sequence[int], max_hits: int, folding: DuplicateFilter | None) -> int:
+def _lookahead(found: CandidateSet, places: Sequence[int], max_hits: int, folding: DuplicateFilter | None) -> int:
     """How many more to read than are returned: some are folded into others, and those behind the last are named too.
 
     Equal texts are ranked side by side; a fact and the message it was made of may be far apart.

@@ -1,30 +1,30 @@
 """The one scorer: a pure function from term counts, places, times and similarities to an order.
 
-For each candidate, over the terms of the question:
+For each candidate, over the terms of the question, with the weights w (`ScoringWeights`):
 
-    tf'        = tf + 0.4·previous + 0.2·next + 0.15·previous but one + 0.1·next but one   (records: 0.3, 0.2, 0.1, 0.1)
-                 in a conversation + 0.7·previous · share of it that is a bare question
-    BM25       = Σ idf·(k1+1)·tf' / (tf' + k1·(1 − b + b·max(length, 25)/mean))
-    lexical    = BM25 of the words; for a Chinese question (words + 0.4·bigrams)/1.4
-               + 0.7 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
+    tf'        = tf + w.spoken_neighbours · tf of the neighbours (records: w.timed_neighbours)
+                 in a conversation + w.answer · tf of the previous one · share of it that is a bare question
+    BM25       = Σ idf·(k1+1)·tf' / (tf' + k1·(1 − b + b·max(length, w.length_floor)/mean))
+    lexical    = BM25 of the words; for a Chinese question (words + w.bigrams·bigrams)/(1 + w.bigrams)
+               + w.conversation · BM25 of the whole conversation + w.date · idf of the question's dates · nearness
     matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
-    confidence = min(1, best matched / 0.3); for a text of no conversation min(1, best matched)⁵
-    dense      = (smoothed cosine − mean) / max(best − mean, 0.3); neighbours have 0.75 of their weight in it
+    confidence = min(1, best matched / w.information); of a standalone text with w.standalone_information instead, and
+                 to the power of w.standalone_power
+    dense      = (smoothed cosine − mean) / max(best − mean, w.spread); neighbours have w.near_dense of their weight
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
-    own        = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions; 0.99 of
-                 the same question, asked before);
-                 for a text of no conversation 1.2·dense (0.8 where one has all words) + 1.1·related, and beside
-                 texts of conversations (1 + 0.5)/(1 + 1.2) of the sum
-                 + 0.2 where it has a time, a number or a place and the question asks for one; not for records
-                 + 1.0 where it states the attribute of a person that the question asks for, 0.7 for such a text
-    score      = own + 0.7 · (Σ (own/best)⁸ · exp(−days between / 3)) / (Σ (own/best)⁸ of all)
+    own        = (confidence·lexical/best + w.dense·dense + w.related·related)
+                 · (1 − w.question · share of bare questions; `_ASKED_BEFORE` for the same question, asked before)
+                 of a standalone text w.standalone_dense·dense (w.standalone_dense_named where one has all words) +
+                 w.standalone_related·related, and beside others (1 + w.dense)/(1 + w.standalone_dense) of the sum
+                 + w.answer_kind where it has a time, a number or a place that is asked for; not for records
+                 + w.attribute (w.standalone_attribute) where it states the attribute of a person that is asked for
+    score      = own + w.same_period · Σ (own/best)^w.same_period_power · exp(−days between / w.same_period_days)
+                 / Σ (own/best)^w.same_period_power of all
 
-A question that asks for whatever was at a time ("what did I do last Wednesday") goes by the date alone.
-
-The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
-candidate answers, from `matched`², the cosine above the mean, the same of the most similar one, `related`, the distance
-to the best score, and whether the question is about somebody's life or about what anybody can look up; of a bare
-question, where a question is asked, a fifth of that.
+The order goes by `score`, or by the date alone for whatever was at a time ("what did I do last Wednesday"). `relevance`
+is what a reader can compare between questions: the probability that the candidate answers, from `matched`², the cosine
+above the mean, the same of the most similar one, `related`, the distance to the best score, and whether the question
+is about somebody's life or what anybody can look up; for a bare question times 1 − w.question, if one is asked.
 
 Neighbours in a conversation and dates raise recall more than the embedder does (docs/guides/recall).
 """
@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from jiyi.recall.settings import DECIMALS, WITH_MEANING, WORDS_ALONE, ScoringWeights
+from jiyi.text.bm25 import idf, length_norm, saturated
 
 if TYPE_CHECKING:
     # Loading numpy.typing takes 20 ms, a tenth of a short command.
@@ -56,7 +57,7 @@ _ASKED_BEFORE: Final = 0.99
 """So much of its score such a question loses."""
 PARTS: Final = (
     *("words", "bigrams", "neighbours", "conversation", "date"),
-    *("dense", "related", "question", "answer_kind", "attribute", "company"),
+    *("dense", "related", "question", "answer_kind", "attribute", "same_period"),
 )
 """The parts of a score, in the order in which they are shown."""
 _MIN_SHARE = 1e-3
@@ -72,9 +73,9 @@ class FieldCounts(NamedTuple):
     length: Floats
     df: Floats
     mean_length: float
-    """Of the floored lengths of all visible texts."""
+    """The mean length of all visible texts, each at least `length_floor`."""
     specificity: Floats
-    """Term -> how telling it is in general language, 0..1."""
+    """Term -> how specific it is in general language, 0..1."""
 
 
 class Candidates(NamedTuple):
@@ -108,7 +109,7 @@ class Candidates(NamedTuple):
     row_question_share: Floats
     """Row -> share of its text that asks or answers nothing, in conversations."""
     standalone: NDArray[np.bool_]
-    """Candidate -> whether it stands in no conversation and has no time of its own."""
+    """Candidate -> whether it is in no conversation and has no time of its own."""
     in_conversation: NDArray[np.bool_]
     """Candidate -> whether it stands in a conversation."""
     maximal_words: NDArray[np.bool_]
@@ -148,7 +149,7 @@ class Scores(NamedTuple):
     above_mean: Floats | None
     """The cosine above the mean of the visible texts, 0 where there is no vector."""
     related: Floats
-    """0..1: the share of the question's words for which the candidate has another word, by how telling they are."""
+    """0..1: the share of the question's words for which the candidate has another word, weighted by specificity."""
 
 
 def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = True) -> Scores:
@@ -169,7 +170,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
             parts = {name: part * factor for name, part in lexical_parts.items()}
         if smoothed is not None:
             if (information >= 1.0).any():
-                weights = replace(weights, alone_dense=weights.alone_dense_named)
+                weights = replace(weights, standalone_dense=weights.standalone_dense_named)
             parts = _with_meaning(parts, candidates, weights, smoothed, related)
     elif smoothed is not None:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
@@ -179,24 +180,24 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     if candidates.question_share.any():
         asked_before = candidates.query_is_question & (information >= _SAME_QUESTION)
         questions = np.where(asked_before, _ASKED_BEFORE, weights.question) * candidates.question_share
-        # What is already below the usual must not gain by being a question.
+        # A negative score would rise by a share that is taken from it.
         parts["question"] = 0.0 - questions * np.maximum(own_score, 0.0)
         own_score = own_score + parts["question"]
     # What fits neither by words nor by meaning is no answer, whatever stands in it and whenever it was.
     fits = own_score > 0
     if candidates.answers is not None and keyword:
-        # A number or a place beside what was asked is none of it.
+        # Only where the text itself fits: a number or place in a mere neighbour of the answer is none.
         own = sum(parts[name] for name in _OWN if name in parts) > 0
         parts["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
         own_score = own_score + parts["answer_kind"]
     if keyword and (states := candidates.states_attribute) is not None:
-        parts["attribute"] = np.where(candidates.standalone, weights.alone_attribute, weights.attribute) * states
+        parts["attribute"] = np.where(candidates.standalone, weights.standalone_attribute, weights.attribute) * states
         own_score = own_score + parts["attribute"]
     total = own_score
     same_period = _same_period(candidates, own_score, weights) if keyword else None
     if same_period is not None:
-        parts["company"] = weights.company * same_period * fits
-        total = own_score + parts["company"]
+        parts["same_period"] = weights.same_period * same_period * fits
+        total = own_score + parts["same_period"]
     similarity = None if candidates.cosine is None else candidates.cosine[candidates.scored]
     above_mean = None
     if similarity is not None:
@@ -212,15 +213,15 @@ def _with_meaning(
     words: dict[str, Floats], candidates: Candidates, weights: ScoringWeights, smoothed: Floats, related: Floats | None
 ) -> dict[str, Floats]:
     """What the words say together with the meaning. Other words say what similarities say."""
-    standalone, alone_dense = candidates.standalone, weights.alone_dense
-    dense_weight = np.where(standalone, alone_dense, weights.dense)
+    standalone, standalone_dense = candidates.standalone, weights.standalone_dense
+    dense_weight = np.where(standalone, standalone_dense, weights.dense)
     parts = words | {"dense": dense_weight * _standing_out(candidates, smoothed, weights.spread)}
     if related is not None:
-        parts["related"] = np.where(standalone, weights.alone_related, weights.related) * related
+        parts["related"] = np.where(standalone, weights.standalone_related, weights.related) * related
     if standalone.all() or not standalone.any():
         return parts
-    # The best text that stands alone comes to the level of the best other.
-    level = np.where(standalone, (1.0 + weights.dense) / (1.0 + alone_dense), 1.0)
+    # A standalone text that fits in full gets as much as any other text that fits in full.
+    level = np.where(standalone, (1.0 + weights.dense) / (1.0 + standalone_dense), 1.0)
     return {name: part * level for name, part in parts.items()}
 
 
@@ -230,18 +231,9 @@ def rounded(values: Floats) -> list[float]:
     return found
 
 
-def _idf(entries: int, df: Floats) -> Floats:
-    return np.log(1.0 + (np.maximum(entries - df, 0.0) + 0.5) / (df + 0.5))
-
-
-def _saturated(tf: Floats, norm: Floats, k1: float) -> Floats:
-    saturated: Floats = (k1 + 1.0) * tf / (tf + norm[:, None])
-    return saturated
-
-
-def _norm(length: Floats, mean: float, weights: ScoringWeights) -> Floats:
-    floored = np.maximum(length, weights.length_floor)
-    return 1.0 - weights.b + weights.b * floored / max(mean, 1.0)
+def _norms(lengths: Floats, mean_length: float, weights: ScoringWeights) -> Floats:
+    """As a column beside the terms of each text."""
+    return length_norm(lengths, mean_length, k1=weights.k1, b=weights.b, floor=weights.length_floor)[:, None]
 
 
 class _Bm25(NamedTuple):
@@ -251,8 +243,8 @@ class _Bm25(NamedTuple):
     """By the text alone."""
     near: Floats
     """With its neighbours."""
-    telling: Floats
-    """With its neighbours, each term by how telling it is."""
+    by_specificity: Floats
+    """With its neighbours, each term weighted by its specificity."""
 
 
 def _sum(parts: Mapping[str, Floats]) -> Floats:
@@ -294,18 +286,18 @@ def _neighbour_weights(candidates: Candidates, weights: ScoringWeights) -> Float
 
 def _bm25(candidates: Candidates, field: FieldCounts, weights: ScoringWeights, near: Floats | None) -> _Bm25:
     tf = field.tf[candidates.scored]
-    norm = weights.k1 * _norm(field.length[candidates.scored], field.mean_length, weights)
-    idf = _idf(candidates.entries, field.df)
-    saturated = _saturated(tf, norm, weights.k1)
-    own = saturated @ idf
+    norms = _norms(field.length[candidates.scored], field.mean_length, weights)
+    rarity = idf(candidates.entries, field.df)
+    values = saturated(tf, norms, k1=weights.k1)
+    own = values @ rarity
     if near is None:
-        return _Bm25(own, own, saturated @ (idf * field.specificity))
+        return _Bm25(own, own, values @ (rarity * field.specificity))
     # One row of zeros at the end stands for nobody.
     padded = np.vstack((field.tf, np.zeros((1, field.tf.shape[1]))))
     for place in range(near.shape[1]):
         tf += near[:, place, None] * padded[candidates.neighbours[:, place]]
-    saturated = _saturated(tf, norm, weights.k1)
-    return _Bm25(own, saturated @ idf, saturated @ (idf * field.specificity))
+    values = saturated(tf, norms, k1=weights.k1)
+    return _Bm25(own, values @ rarity, values @ (rarity * field.specificity))
 
 
 def _information(
@@ -317,16 +309,16 @@ def _information(
     where the words were cut otherwise.
     """
     whole = _whole(candidates.entries, candidates.words, candidates.maximal_words)
-    share = np.minimum(1.0, words.telling / whole) if whole > 0 else np.zeros_like(words.telling)
+    share = np.minimum(1.0, words.by_specificity / whole) if whole > 0 else np.zeros_like(words.own)
     if candidates.bigrams is not None and pairs is not None:
         of_pairs = _whole(candidates.entries, candidates.bigrams, 1.0)
         if of_pairs > 0:
-            share = np.maximum(share, np.minimum(1.0, pairs.telling / of_pairs))
+            share = np.maximum(share, np.minimum(1.0, pairs.by_specificity / of_pairs))
             whole = whole or of_pairs
     information = share
     if candidates.date_nearness is not None:
-        # To happen when the question says is a part of its information like a word of that rarity.
-        dated = float(_idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
+        # The date of the question counts as information, like a word that is as rare.
+        dated = float(idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
         information = (share * whole + candidates.date_nearness * dated) / (whole + dated)
         if candidates.only_dates:
             information = np.maximum(share, candidates.date_nearness)
@@ -336,19 +328,19 @@ def _information(
     if date is not None:
         best += float(date.max(initial=0.0)) / whole
     together = min(1.0, best / weights.information)
-    by_itself = min(1.0, best / weights.alone_information) ** weights.alone_power
+    by_itself = min(1.0, best / weights.standalone_information) ** weights.standalone_power
     return information, np.where(candidates.standalone, by_itself, together)
 
 
 def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float) -> float:
-    return float((_idf(entries, field.df) * field.specificity * counted).sum())
+    return float((idf(entries, field.df) * field.specificity * counted).sum())
 
 
 def _related(candidates: Candidates) -> Floats | None:
-    telling = candidates.words.specificity
+    specificity = candidates.words.specificity
     if candidates.cosine is None or not candidates.related.any():
         return None
-    return candidates.related @ telling / float(telling.sum())
+    return candidates.related @ specificity / float(specificity.sum())
 
 
 def _best_answer(total: Floats, candidates: Candidates) -> float:
@@ -374,12 +366,12 @@ def _relevance(
     if above_mean is not None:
         logit += known.similarity * above_mean + known.best_similarity * _best_answer(above_mean, candidates)
         logit += known.related * related
-        # What has the words of the question answers it, whatever kind of question it is.
+        # The kind of the question matters only as far as words of the question are missing.
         logit += known.personal * candidates.personal * (1.0 - information)
     if (states := candidates.states_attribute) is not None:
         # Of many texts that state it, each is less likely to be the one that was meant.
         logit += known.attribute * states / np.sqrt(max(1.0, float(states.sum())))
-    # By words alone: an earlier question that is looked for (its vector is that of no answer), and what has no vector.
+    # By words alone: an earlier question that is looked for, as its vector is unlike an answer's; what has no vector.
     bare = candidates.row_question_share[candidates.scored] >= _BARE
     sought = candidates.query_is_question & bare & (questions <= 0)
     sought = sought if candidates.cosine is None else sought | np.isnan(candidates.cosine[candidates.scored])
@@ -396,13 +388,13 @@ def _relevance(
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
     field = candidates.conversation_counts
-    norm = _norm(field.length, field.mean_length, weights)
-    values = _saturated(field.tf, weights.k1 * norm, weights.k1) @ _idf(candidates.conversations, field.df)
+    norms = _norms(field.length, field.mean_length, weights)
+    values = saturated(field.tf, norms, k1=weights.k1) @ idf(candidates.conversations, field.df)
     return np.where(candidates.conversation >= 0, values[candidates.conversation], 0.0)
 
 
 def _date(candidates: Candidates, nearness: Floats) -> Floats:
-    return nearness * _idf(candidates.entries, np.asarray(float(candidates.inside_dates)))
+    return nearness * idf(candidates.entries, np.asarray(float(candidates.inside_dates)))
 
 
 def _smoothed(candidates: Candidates, near: Floats | None) -> Floats | None:
@@ -441,10 +433,10 @@ def _same_period(candidates: Candidates, own_score: Floats, weights: ScoringWeig
     dated = candidates.day >= 0
     if best <= 0 or not dated.any():
         return None
-    good = np.maximum(own_score / best, 0.0) ** weights.company_power
+    good = np.maximum(own_score / best, 0.0) ** weights.same_period_power
     days, which = np.unique(candidates.day, return_inverse=True)
     shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
     speaking = np.flatnonzero((shares >= _MIN_SHARE) & (days >= 0))
     distance = np.abs(days[:, None] - days[speaking])
-    around = np.exp(-distance / weights.company_days) @ shares[speaking]
+    around = np.exp(-distance / weights.same_period_days) @ shares[speaking]
     return np.where(dated, around[which], 0.0)

@@ -25,10 +25,10 @@ _LOOK_AHEAD = (2, 7, 25)
 # To check so many of the most similar ones takes less time than to check the conditions for the whole scope.
 _SHARE_LOOKED_AT = 10
 _SOFT_EDGE = timedelta(days=3)
-# So far from the ends of the calendar that an edge fits in.
+# The ends of the calendar, less the soft edge that is added to a period.
 _FIRST_MOMENT = datetime.min.replace(tzinfo=UTC) + _SOFT_EDGE
 _LAST_MOMENT = datetime.max.replace(tzinfo=UTC) - _SOFT_EDGE
-# A date without a year is one for every year, and a single memory of the year 1 makes that thousands.
+# A date without a year stands for one period a year: with a memory of the year 1 that would be thousands.
 _MAX_PERIODS = 200
 
 

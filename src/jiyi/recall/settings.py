@@ -31,11 +31,11 @@ class ScoringWeights:
     near_dense: float = 0.75
     """How much of their weight neighbours have in the similarity."""
     question: float = 0.8
-    company: float = 0.7
-    company_power: float = 8.0
-    """Only candidates near the best speak for their day."""
-    company_days: float = 3.0
-    """How far a candidate speaks for the days around its own: to 1/e at this distance."""
+    same_period: float = 0.7
+    same_period_power: float = 8.0
+    """Each candidate adds its share of the best score to this power: so those far below the best add nearly nothing."""
+    same_period_days: float = 3.0
+    """After so many days what a candidate adds to the days around its own has fallen to 1/e."""
     question_length: int = 25
     """A longer text is not a bare question."""
     information: float = 0.3
@@ -43,20 +43,20 @@ class ScoringWeights:
     spread: float = 0.3
     """Similarities that differ by less than this do not tell candidates apart."""
     related: float = 0.2
-    """For words that stand for those of the question."""
+    """For other words that mean the same as, or a kind of, those of the question."""
     answer_kind: float = 0.2
     """For a text with a time, a number or a place in it, where the question asks for one. Not for records: they have a
     time of their own."""
     attribute: float = 1.0
     """For a text that states the attribute of a person that the question asks for: "where do I live?"."""
-    alone_dense: float = 1.35
-    alone_dense_named: float = 0.8
+    standalone_dense: float = 1.35
+    standalone_dense_named: float = 0.8
     """The first where no text has every word of the question, the second where one has: it comes before what is only
     similar."""
-    alone_related: float = 1.1
-    alone_attribute: float = 0.7
-    alone_information: float = 1.0
-    alone_power: float = 5.0
+    standalone_related: float = 1.1
+    standalone_attribute: float = 0.7
+    standalone_information: float = 1.0
+    standalone_power: float = 5.0
     """For texts without conversation, neighbours or time: they are judged more by meaning, and words count in full only
     when they match everything; below that by this power of the share. Beside other texts the sum is brought to their
     level."""
@@ -82,7 +82,7 @@ class Calibration:
     attribute: float = 2.9
     """For a hit that states the attribute of a person that was asked for."""
     power: float = 1.0
-    """Beside similarities, a few words of the question say little, and less than their share; alone they say it all."""
+    """Above 1 a few words of the question count for less than their share, as they have to beside similarities."""
 
     def by_words(self, information: Any, behind: Any) -> Any:
         """The logit without what meaning says."""
@@ -96,7 +96,7 @@ is shown to a person, and questions off topic are told apart by an AUC of at lea
 WORDS_ALONE: Final = Calibration(4.9, 0.0, 0.0, 5.7, -4.4)
 """Where meaning was not asked."""
 NO_WORDS: Final = 0.75
-"""The share of a question's terms that are no words, from which on it may have no answer: only if none is stored."""
+"""From this share of terms that are no words on, a question has no answer unless one of them is stored."""
 NO_LIKENESS: Final = 0.5
 """Such a question has an answer all the same if a text is more similar to it than the mean, by at least this."""
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cache
+from typing import Final
 
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
@@ -111,24 +112,33 @@ class _State:
         self.forms.add(tag_form(name) for _, name in tags)
 
 
+_WORDS: Final = re.compile(r"[a-z]+(?:'(?!s\b)[a-z]+)?")
+_SIGNS: Final = re.compile(r"'s\b|[\W_]+")
+
+
 @cache
-def _stop_words() -> re.Pattern[str]:
-    english, chinese = (sorted(words, key=len, reverse=True) for words in (ENGLISH, CHINESE))
-    return re.compile(rf"\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}|'s\b|[\W_]+")
+def _chinese_stop_words() -> re.Pattern[str]:
+    words = sorted(CHINESE, key=len, reverse=True)
+    return re.compile(rf"(?=[{''.join({word[0] for word in words})}])(?:{'|'.join(words)})")
 
 
-def _telling_characters(folded: str) -> set[int]:
-    """The places of a question's characters but for those of stop words and signs."""
-    return set(range(len(folded))).difference(*(range(*match.span()) for match in _stop_words().finditer(folded)))
+def _specific_characters(folded: str) -> int:
+    """How many characters a text has without its stop words and signs."""
+    # No loop over the places: questions have up to thousands of characters.
+    english = sum(len(word) for word in _WORDS.findall(folded) if word in ENGLISH)
+    return len(_SIGNS.sub("", _chinese_stop_words().sub("", folded))) - english
 
 
-def _share_covered(forms: Sequence[str], folded: str, telling: set[int]) -> float:
+def _share_covered(forms: Sequence[str], folded: str, specific: int) -> float:
     """Which share of what the question says its tags are, by characters; a tag of stop words counts as well."""
     covered: set[int] = set()
+    unspecific = 0
     for form in forms:
+        before = len(covered)
         for start in _places_of(form, folded):
             covered.update(range(start, start + len(form)))
-    return len(covered) / len(telling | covered)
+        unspecific += round((len(covered) - before) * (1 - _specific_characters(form) / len(form)))
+    return min(len(covered) / (specific + unspecific), 1.0)
 
 
 def recall_by_tags(
@@ -155,12 +165,12 @@ def recall_by_tags(
     answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
     # Against the best of the answer, and not against all tags that matched: other scopes must not be disclosed.
     max_hits = max((hits for _, hits in answer.found), default=1)
-    telling = _telling_characters(folded)
+    specific = _specific_characters(folded)
     relevance = 1.0
     found = []
     for entry, hits in answer.found:
         matched = tuple(tag for tag in entry.tags if (form := tag_form(tag)) and stands_in(form, folded))
-        information = _share_covered([tag_form(tag) for tag in matched], folded, telling)
+        information = _share_covered([tag_form(tag) for tag in matched], folded, specific)
         by_words = 1.0 / (1.0 + math.exp(-WORDS_ALONE.by_words(information, 0.0)))
         relevance = min(relevance, max(MIN_RELEVANCE, round(by_words, DECIMALS)))
         if relevance < min_relevance:

@@ -224,26 +224,26 @@ class Runtime:
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
         question = self._service.question(query, limit, memory_scope, memory_types, min_relevance)
-        return self._noted(await self._calls.recall(self._service.recall, question))
+        return self._noted(await self._calls.run_unordered(self._service.recall, question))
 
     async def comprehensive_recall(
         self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
         question = self._service.question(query, limit, memory_scope, None, min_relevance)
-        return self._noted(await self._calls.recall(self._service.comprehensive_recall, question))
+        return self._noted(await self._calls.run_unordered(self._service.comprehensive_recall, question))
 
     async def chained_recall(
         self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by."""
         question = self._service.question(query, limit, memory_scope, None, min_relevance)
-        return self._noted(await self._calls.recall(self._service.chained_recall, question))
+        return self._noted(await self._calls.run_unordered(self._service.chained_recall, question))
 
     def _noted(self, answer: PendingRecall) -> RecalledMemories:
         """The answer; that it was given is written behind it."""
         if answer.stale:
-            self._calls.later(self._service.note_recalled, [(answer.scope, each) for each in answer.stale])
+            self._calls.defer_batched(self._service.note_recalled, [(answer.scope, each) for each in answer.stale])
         return answer.memories
 
     # --- feedback and upkeep --------------------------------------------------------------------------------------
@@ -369,10 +369,10 @@ class Runtime:
         self, limit: int = 100, offset: int = 0, *, memory_scope: str | None = None
     ) -> Sequence[tuple[str, int]]:
         """The tags that the scope sees, with how many active memories have each; the most used first."""
-        most = self._service.deps.limits.check_limit(limit)
+        max_tags = self._service.deps.limits.check_limit(limit)
         check_whole(offset, "offset", 0, 2**31 - 1)
         found: Sequence[tuple[str, int]] = await self._run(
-            self._service.list_tags, self._service.scope(memory_scope), most, offset
+            self._service.list_tags, self._service.scope(memory_scope), max_tags, offset
         )
         return found
 

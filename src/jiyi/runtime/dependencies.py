@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Together(Protocol):
+class DeferBatched(Protocol):
     """Calls a function after the current call has returned, once for the items of several calls."""
 
     def __call__(self, function: Callable[[list[T]], object], items: Iterable[T], /) -> None:
@@ -32,13 +32,13 @@ class RuntimeCalls:
     """How a runtime runs blocking work."""
 
     run: Run
-    recall: Run
-    """Does not wait for what earlier recalls have left to be written: no recall reads it."""
+    run_unordered: Run
+    """Does not wait for what earlier calls have deferred: for recalls, which do not read what those write."""
     write: Run
     """For one write to the records."""
     written: Callable[[], None]
     """Called after each write."""
-    later: Together
+    defer_batched: DeferBatched
 
 
 @dataclass(frozen=True, slots=True)

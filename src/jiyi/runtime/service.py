@@ -18,9 +18,9 @@ from jiyi.model.recalled import notes_of
 from jiyi.model.relevance import check_min_relevance
 from jiyi.model.scope import check_scope, missing_scope, visible_scopes
 from jiyi.model.strength_decay import DecayRules
+from jiyi.recall.last_access import note_access, to_be_noted
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.dependencies import RuntimeDeps
-from jiyi.runtime.recalled import note_recalled, to_be_noted
 from jiyi.runtime.text_rules import chained_shares, fair_shares
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MemoryLink, RecalledMemories
 
@@ -155,7 +155,7 @@ class RuntimeService(ABC):
         for scope, memory_id in recalled:
             by_scope.setdefault(scope, []).append(memory_id)
         for scope, ids in by_scope.items():
-            note_recalled(self.deps.records, scope, ids)
+            note_access(self.deps.records, scope, ids)
 
     def _find_fairly(self, question: Question) -> RankedMemories:
         found = self.find_each_type(*_asked(question))

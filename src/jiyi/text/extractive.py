@@ -92,7 +92,7 @@ def summarize(texts: Sequence[str], *, max_tokens: int, counter: TokenCounter) -
     # What was said last is a little nearer to what comes next.
     sources = [_Source(text, 0.9 + 0.2 * number / len(texts)) for number, text in enumerate(texts)]
     found = list(_sentences(sources, counter))
-    return _joined(_choose([(1.0, found)], _Worth(found), max_tokens), found, max_tokens, counter)
+    return _joined(_choose([(1.0, found)], _SentenceScorer(found), max_tokens), found, max_tokens, counter)
 
 
 def summarize_conversation(texts: Sequence[tuple[str, float]], *, max_tokens: int, counter: TokenCounter) -> str:
@@ -110,7 +110,7 @@ def summarize_conversation(texts: Sequence[tuple[str, float]], *, max_tokens: in
     shares = [_share((number + 1) / count) - _share(number / count) for number in range(count)]
     # As far apart as the sentences would be if all were of the same length.
     gap = sum(sentence.tokens for sentence in current) / max(len(current), 1) / max(max_tokens, 1)
-    chosen = _choose(list(zip(shares, stretches, strict=True)), _Worth(current, gap=gap), max_tokens)
+    chosen = _choose(list(zip(shares, stretches, strict=True)), _SentenceScorer(current, gap=gap), max_tokens)
     return _joined(chosen, current, max_tokens, counter)
 
 
@@ -125,7 +125,7 @@ def _joined(chosen: list[_Sentence], found: Sequence[_Sentence], max_tokens: int
         if counter.count(summary) <= max_tokens:
             return summary
         chosen.pop()  # the last one chosen is worth least
-    best = max(found, key=_Worth(found).of, default=None)
+    best = max(found, key=_SentenceScorer(found).score, default=None)
     return cut_to_tokens(best.text, max_tokens, counter).rstrip() if best is not None else ""
 
 
@@ -210,8 +210,8 @@ def _form_factor(folded: str) -> float:
 # --- choosing ---------------------------------------------------------------------------------------------------------
 
 
-class _Worth:
-    """What the words of a set of sentences are worth; less, the nearer a chosen one is in the conversation."""
+class _SentenceScorer:
+    """Scores sentences by the weights of their words; lower, the nearer a chosen one is in the conversation."""
 
     def __init__(self, found: Sequence[_Sentence], *, gap: float = 0.0) -> None:
         self._gap = gap
@@ -220,10 +220,10 @@ class _Worth:
         total = len(found)
         self._words = {term: (1 + math.log(n)) * math.log(1 + total / n) for term, n in frequency.items()}
 
-    def of(self, sentence: _Sentence) -> float:
-        """The mean over a length that favours neither the shortest nor the longest sentences."""
-        worth = sum(self._words[term] for term in sentence.terms)
-        return sentence.factor * worth * self._distance(sentence.place) / math.sqrt(len(sentence.terms) + 6)
+    def score(self, sentence: _Sentence) -> float:
+        """The mean weight over a length that favours neither the shortest nor the longest sentences."""
+        weight = sum(self._words[term] for term in sentence.terms)
+        return sentence.factor * weight * self._distance(sentence.place) / math.sqrt(len(sentence.terms) + 6)
 
     def _distance(self, place: float) -> float:
         """From 0.3 beside a chosen sentence to 1 at a gap from all of them."""
@@ -233,8 +233,8 @@ class _Worth:
         nearest = min((abs(place - other) for other in self._places[max(index - 1, 0) : index + 1]), default=self._gap)
         return 0.3 + 0.7 * min(nearest / self._gap, 1.0)
 
-    def said(self, sentence: _Sentence) -> None:
-        """Halve what the words of a sentence are worth: they are in the summary now."""
+    def mark_chosen(self, sentence: _Sentence) -> None:
+        """Halve the weights of the words of a sentence: they are in the summary now."""
         bisect.insort(self._places, sentence.place)
         for term in sentence.terms:
             self._words[term] /= 2
@@ -243,10 +243,10 @@ class _Worth:
 class _Queue:
     """The sentences of a stretch, the most telling first, and how much of the summary they have."""
 
-    def __init__(self, share: float, found: Sequence[_Sentence], worth: _Worth) -> None:
+    def __init__(self, share: float, found: Sequence[_Sentence], scorer: _SentenceScorer) -> None:
         self._share = share
-        self._worth = worth
-        self._heap = [(-worth.of(sentence), sentence.number, sentence) for sentence in found]
+        self._scorer = scorer
+        self._heap = [(-scorer.score(sentence), sentence.number, sentence) for sentence in found]
         heapq.heapify(self._heap)
         self.spent = 0
 
@@ -256,11 +256,11 @@ class _Queue:
         return self.spent / self._share
 
     def pop(self) -> _Sentence | None:
-        """The most telling sentence. Worth only falls, so it is enough to compute the top of the heap again."""
+        """The most telling sentence. Scores only fall, so it is enough to compute the top of the heap again."""
         heap = self._heap
         while heap:
             _, number, sentence = heap[0]
-            now = -self._worth.of(sentence)
+            now = -self._scorer.score(sentence)
             if now > min((entry[0] for entry in heap[1:3]), default=0.0):
                 heapq.heapreplace(heap, (now, number, sentence))
                 continue
@@ -269,9 +269,11 @@ class _Queue:
         return None
 
 
-def _choose(stretches: Sequence[tuple[float, Sequence[_Sentence]]], worth: _Worth, max_tokens: int) -> list[_Sentence]:
+def _choose(
+    stretches: Sequence[tuple[float, Sequence[_Sentence]]], scorer: _SentenceScorer, max_tokens: int
+) -> list[_Sentence]:
     """Sentences that fit together, in the order of choice; the stretches (share, sentences) take turns."""
-    queues = [_Queue(share, found, worth) for share, found in stretches]
+    queues = [_Queue(share, found, scorer) for share, found in stretches]
     # Among stretches that have nothing yet: the last, the first, the middle, then the others.
     waiting = sorted(range(len(queues)), key=lambda n: (n != len(queues) - 1, n != 0, n != len(queues) // 2, n))
     chosen: list[_Sentence] = []
@@ -289,7 +291,7 @@ def _choose(stretches: Sequence[tuple[float, Sequence[_Sentence]]], worth: _Wort
         for term in sentence.terms:
             said.setdefault(term, []).append(len(chosen))
         chosen.append(sentence)
-        worth.said(sentence)
+        scorer.mark_chosen(sentence)
         queues[turn].spent += sentence.tokens
         left -= sentence.tokens
     return chosen

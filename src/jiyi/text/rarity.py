@@ -1,4 +1,4 @@
-"""How rare a word is in general language, and how telling it is as evidence.
+"""How rare a word is in general language, and how specific it is as evidence.
 
 In a small store every word is rare, so document frequencies say nothing about "use" and "kayak". The table says: -ln p
 of stems in Latin letters and of Chinese words. `bench/make_word_rarity.py` makes it. It depends on no stored text.
@@ -54,7 +54,7 @@ def rarity(word: str) -> float | None:
 
 @lru_cache(maxsize=1 << 15)
 def specificity(word: str) -> float:
-    """From 0.05 for everyday words to 1 for telling ones. A word that the table does not have is telling."""
+    """From 0.05 for everyday words to 1 for specific ones, which a word that the table does not have is too."""
     known = rarity(word)
     return 1.0 if known is None else min(1.0, max(_MIN_SPECIFICITY, (known - _COMMON) / _SPREAD))
 

@@ -120,7 +120,7 @@ def task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
         if model is None:
             return None
         # Imported here: without a model nothing of this is loaded.
-        from jiyi.providers.retrying import RetryingModel, RetryPolicy, Usage
+        from jiyi.providers.retrying import ModelUsage, RetryingModel, RetryPolicy
         from jiyi.text.token_count import counter_for
 
         return RetryingModel(
@@ -128,7 +128,7 @@ def task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
             counter=counter_for(model.name),
             limit=limit,
             policy=RetryPolicy(retries=settings.llm_retries),
-            usage=Usage(model.name, settings.llm_input_price, settings.llm_output_price),
+            usage=ModelUsage(model.name, settings.llm_input_price, settings.llm_output_price),
         )
 
     return TaskModels(

@@ -17,6 +17,7 @@ from jiyi.apps.cli.session import Session
 from jiyi.apps.cli.times import end_time
 from jiyi.errors import InvalidInputError
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting, check_threshold
+from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
 from jiyi.model.relevance import MIN_RELEVANCE, check_min_relevance
 from jiyi.model.scoring import FinalWeights
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.longterm.conflicts import Conflict, Replaced, Winner
     from jiyi.longterm.forgetting import ForgettingPlan
-    from jiyi.longterm.retrieval import Recollections
+    from jiyi.longterm.retrieval import RelevantMemories
     from jiyi.memory import AgentMemory
     from jiyi.model.entry import MemoryEntry
 
@@ -148,7 +149,7 @@ def recall(
         return _prompt(session, query, limit)
     from jiyi.longterm.retrieval import fitting
 
-    async def action(memory: AgentMemory) -> tuple[Recollections, int, Settings]:
+    async def action(memory: AgentMemory) -> tuple[RelevantMemories, int, Settings]:
         zone, scope = memory.settings.zone, memory.settings.scope
         found = await memory.longterm.retrieve_relevant_memories(
             scope,
@@ -187,8 +188,10 @@ def reflect(
     *,
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="X", help="The importance that must add up.")
-    ] = 4.0,
-    cooldown: Annotated[float, typer.Option("--cooldown", metavar="HOURS", help="Since the reflection before.")] = 1.0,
+    ] = REFLECTION_THRESHOLD,
+    cooldown: Annotated[
+        float, typer.Option("--cooldown", metavar="HOURS", help="Since the reflection before.")
+    ] = REFLECTION_COOLDOWN_HOURS,
     conversation: ConversationOption = None,
 ) -> Code:
     """Make a reflection of the facts that have none yet. Exit code 0 also when none is due."""

@@ -18,6 +18,7 @@ from typing import Any, Final
 from jiyi.backends.embedded.connection import SqliteConnection
 from jiyi.backends.records import versions
 from jiyi.backends.records.sql import NO_PARAMS, Dialect, Params, Row
+from jiyi.backends.shared.derived_file import file_bytes
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
 from jiyi.backends.shared.wal_index import WalIndex
 from jiyi.contexts import Block, on_error
@@ -249,7 +250,7 @@ class SqliteDatabase:
 
     def maintain(self) -> None:
         """Truncate the write-ahead log after a very large transaction."""
-        if _size(self._wal) > _MAX_LOG_BYTES:
+        if file_bytes(self._wal) > _MAX_LOG_BYTES:
             with self._lock.hold(), self._translated():
                 self._truncate_log()
 
@@ -273,8 +274,8 @@ class SqliteDatabase:
             "engine_version": sqlite3.sqlite_version,
             "wal_reset_fixed": sqlite3.sqlite_version_info >= FIXED_WAL_RESET,
             "file": str(self.path),
-            "bytes": _size(self.path),
-            "wal_bytes": _size(self._wal),
+            "bytes": file_bytes(self.path),
+            "wal_bytes": file_bytes(self._wal),
             "schema_version": version,
             **settings,
         }
@@ -305,11 +306,11 @@ class SqliteDatabase:
 
     def _refuse_emptied(self) -> None:
         """An empty file beside a log or an index was a store: a new one in its place would hide the loss."""
-        if not self.path.exists() or _size(self.path):
+        if not self.path.exists() or file_bytes(self.path):
             return
         indexes = [each for each in self._derived.glob("*.current") if each.is_file()] if self._derived else []
-        if _size(self._wal) or indexes:
-            beside = self._wal if _size(self._wal) else indexes[0].parent
+        if file_bytes(self._wal) or indexes:
+            beside = self._wal if file_bytes(self._wal) else indexes[0].parent
             raise StoreDamagedError(
                 f"{self.path} is empty, and {beside} shows that it was not: something has truncated it; restore it "
                 f"from a backup or an export, or move {self.path.name} and {beside.name} away to begin anew"
@@ -437,10 +438,3 @@ def _meaning(path: Path, error: BaseException) -> StorageError | None:  # noqa: 
             f"{path} cannot be read as a database ({reason}); restore it from a backup or an export"
         )
     return StorageError(f"the record store {path} failed: {reason}")
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0

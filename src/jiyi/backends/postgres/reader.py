@@ -18,7 +18,7 @@ from jiyi.backends.postgres.schema import WHOLE_STORE
 from jiyi.backends.postgres.session import DriverConnections
 from jiyi.backends.postgres.text.hooks import CORRUPTED
 from jiyi.backends.postgres.text.index import PostgresTextIndex
-from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, LargeScopes
+from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, LargeScopeCache
 from jiyi.backends.postgres.text.tables import MISSING, STATE_QUERY
 from jiyi.backends.postgres.text.text_cache import (
     CHANGED,
@@ -48,7 +48,7 @@ from jiyi.backends.records.changelog import fingerprint
 from jiyi.backends.shared.in_memory_text import InMemoryTextIndex
 from jiyi.errors import IndexingError
 from jiyi.model.filters import Filters
-from jiyi.ports import START, Comparison, LogPosition, Reading, TextSource
+from jiyi.ports import START, LogPosition, Reading, TextSource, VectorComparison
 
 # Beside a log position: the line of the log there, and whether the scopes have a later line.
 _LINE_COLUMNS = """l.entry_id, l.version, l.changed_at,
@@ -94,7 +94,7 @@ class PostgresReader:
         self._settings = BoundStatement(settings({**database.limits, WHOLE_STORE: "on"}))
         self._texts = ChangedTexts(max_texts)
         self._cache = TextCache()
-        self._large = LargeScopes()
+        self._large = LargeScopeCache()
 
     def worthwhile(self, scopes: Sequence[str]) -> bool:
         """Whether these scopes were not found to be large a short while ago."""
@@ -134,7 +134,7 @@ class PostgresReader:
         kept = self._cache.get(filters.scopes)
         return None if kept is None else kept.text
 
-    def compare(self, filters: Filters, vector: Floats) -> Comparison | None:
+    def compare(self, filters: Filters, vector: Floats) -> VectorComparison | None:
         """The same scopes, compared with another vector: nothing else is read again."""
         answers = self._fetch(self._vector_statements(text_array(filters.scopes), vector))
         return None if not answers else self._compared(filters, vector, *answers)
@@ -151,14 +151,14 @@ class PostgresReader:
 
     def _compared(
         self, filters: Filters, vector: Floats, state: list[Any], similarities: list[Any]
-    ) -> Comparison | None:
+    ) -> VectorComparison | None:
         if len(similarities) > MAX_AT_ONCE:
             self._large.add(filters.scopes)
             return None
         if self._vectors is None or not state or not _is_of_log(LogPosition(*state[0][:2]), state[0]):
             return None
         scanned_at = LogPosition(*state[0][:2]) if _is_behind(state[0]) else None
-        return Comparison(self._vectors.scan_of(vector, similarities), scanned_at)
+        return VectorComparison(self._vectors.scan_of(vector, similarities), scanned_at)
 
     def _statements(
         self, filters: Filters, vector: Floats | None, columns: Columns, at: ReadAt

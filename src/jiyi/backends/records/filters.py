@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias, assert_never
 
 from jiyi.backends.records.overlays import IS_HIDDEN, IS_SHOWN, reading_scope
-from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY, INACTIVE
+from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY, INACTIVE, NOT_EXPIRED
 from jiyi.backends.records.sql import Dialect
 from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model import clock
@@ -20,7 +20,6 @@ _TAGGED: Final = (
     "EXISTS (SELECT 1 FROM memory_tag_rel r JOIN memory_tags t ON t.id = r.tag_id "
     "WHERE r.memory_id = memory_records.id AND t.name = :{})"
 )
-_ALIVE: Final = "(expires_at IS NULL OR expires_at > :alive_at)"
 _LAST_CHARACTER: Final = "\U0010ffff"
 _SURROGATES: Final = range(0xD800, 0xE000)
 Period: TypeAlias = tuple[datetime | None, datetime | None]
@@ -39,7 +38,7 @@ def where(
     in_scope = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
     # As of an earlier time what was archived later is to be seen.
     present = ACTIVE if filters.alive_at is None else f"({ACTIVE} OR ({ARCHIVED_BY_EXPIRY}))"
-    parts = [present, in_scope, *map(rendered.condition, conditions(filters)), _ALIVE]
+    parts = [present, in_scope, *map(rendered.condition, conditions(filters)), NOT_EXPIRED]
     if filters.has_unindexed:
         parts += rendered.unindexed(filters, dialect)
     params: dict[str, Any] = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}
@@ -64,7 +63,7 @@ def count_sql(filters: Filters, dialect: Dialect) -> tuple[str, dict[str, Any]]:
     inside = " AND ".join([in_scopes(), *map(rendered.condition, conditions(filters))])
     hidden = [INACTIVE, f"{ACTIVE} AND expires_at <= :alive_at"]
     if "overlay_scope" in params:
-        hidden.append(f"{ACTIVE} AND {_ALIVE} AND {IS_HIDDEN}")
+        hidden.append(f"{ACTIVE} AND {NOT_EXPIRED} AND {IS_HIDDEN}")
     taken_off = "".join(f" - ({of_all} {inside} AND {each})" for each in hidden)
     return f"SELECT ({of_all} {inside}){taken_off}", {**params, **rendered.params}
 

@@ -18,7 +18,7 @@ from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, decode_message, encode_message, imported_from, time_of_message
 from jiyi.model.storable import storable
-from jiyi.text.statements.keeping.off_record import Spoken, keepable_texts, takes_back
+from jiyi.text.statements.keeping.off_record import MessageText, keepable_texts, takes_back
 
 _TRUST: Final = {"user": "user", "assistant": "agent"}
 
@@ -142,7 +142,7 @@ def save(
     written = {row["position"] - first for row in rows}
     # A conversation that only grew is not looked through from its beginning.
     start = max(min(written, default=len(messages)) - _MAX_DISTANCE, 0)
-    kept = dict(enumerate(keepable_texts(list(map(_spoken, messages[start:]))), start))
+    kept = dict(enumerate(keepable_texts(list(map(_message_text, messages[start:]))), start))
     withdrawn = [
         present[position][1]
         for position, text in kept.items()
@@ -241,7 +241,7 @@ def append(
     if withdraws or any(takes_back(message.text) for _, message in before):
         near = connection.rows(_NEAR, {**session, "first": first - _MAX_DISTANCE, "next": first})
         before = [(message_id, _decoded_or_empty(content)) for message_id, content in near]
-    kept = keepable_texts([_spoken(message) for message in (*(message for _, message in before), *messages)])
+    kept = keepable_texts([_message_text(message) for message in (*(message for _, message in before), *messages)])
     written = zip(rows, messages, kept[len(before) :], strict=True)
     withdrawn = [
         message_id
@@ -251,8 +251,8 @@ def append(
     return SaveResult([_values_of_message(row, message, text) for row, message, text in written], [], ids, withdrawn)
 
 
-def _spoken(message: Message) -> Spoken:
-    return Spoken(message.role, message.name, message.text)
+def _message_text(message: Message) -> MessageText:
+    return MessageText(message.role, message.name, message.text)
 
 
 def _decoded_or_empty(content: str) -> Message:

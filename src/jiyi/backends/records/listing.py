@@ -10,7 +10,7 @@ from typing import Any, Final
 from jiyi.backends.records.codec import BY_IDS, entry_of
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.overlays import seen
-from jiyi.backends.records.schema import ACTIVE
+from jiyi.backends.records.schema import ACTIVE, NOT_EXPIRED
 from jiyi.backends.records.sql import Connection, chunks, moment, skip_scan
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
@@ -21,7 +21,7 @@ from jiyi.model.namespace import namespace_of
 _COLUMNS: Final = {"created": "created_at", "event": "event_time", "key": "key"}
 _NEXT_NAMESPACE: Final = (
     "SELECT namespace FROM memory_records WHERE scope = :scope AND namespace != '' AND namespace > :after "
-    f"AND {ACTIVE} AND (expires_at IS NULL OR expires_at > :now) ORDER BY namespace LIMIT 1"
+    f"AND {ACTIVE} AND {NOT_EXPIRED} ORDER BY namespace LIMIT 1"
 )
 
 
@@ -55,4 +55,4 @@ def page(
 def namespaces(connection: Connection, scopes: Sequence[str], now: datetime) -> Iterator[tuple[str, ...]]:
     """The different namespaces of the entries of these scopes; those of one scope in their order."""
     for scope in scopes:
-        yield from map(namespace_of, skip_scan(connection, _NEXT_NAMESPACE, {"scope": scope, "now": now}))
+        yield from map(namespace_of, skip_scan(connection, _NEXT_NAMESPACE, {"scope": scope, "alive_at": now}))

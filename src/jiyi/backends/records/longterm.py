@@ -9,11 +9,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from jiyi.backends.records import history, tags
+from jiyi.backends.records import history
 from jiyi.backends.records.changelog import erase_texts, log_changes, log_line
 from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, SELECT_ENTRY, changed_fields, entry_of, entry_values
 from jiyi.backends.records.jobs import finish_job, insert_job
-from jiyi.backends.records.schema import ACTIVE, INACTIVE, memory_records
+from jiyi.backends.records.schema import ACTIVE, INACTIVE, NOT_EXPIRED, memory_records
 from jiyi.backends.records.sql import Connection, Database, Row, chunks, moment, skip_scan
 from jiyi.backends.records.writes import insert_and_log, remember_messages, remove_entry
 from jiyi.model import clock
@@ -36,8 +36,7 @@ _FACTS = (
 _PROFILE_ORDER = "ORDER BY pinned DESC, importance_score DESC, created_at DESC, id DESC"
 _PROFILE_FACTS = (
     f"{SELECT_ENTRY} WHERE id IN (SELECT id FROM memory_records WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope "
-    "AND memory_type = 'fact' AND (expires_at IS NULL OR expires_at > :now) "
-    f"{_PROFILE_ORDER} LIMIT :limit) {_PROFILE_ORDER}"
+    f"AND memory_type = 'fact' AND {NOT_EXPIRED} {_PROFILE_ORDER} LIMIT :limit) {_PROFILE_ORDER}"
 )
 """The ids are sorted alone: texts of thousands of facts would take several times as long."""
 _CONFLICTING = (
@@ -216,7 +215,7 @@ class SqlLongtermStore:
     def profile_facts(self, scope: str, now: datetime, *, limit: int) -> list[MemoryEntry]:
         """The active facts of a scope that have not expired: the pinned first, then the most important, then newer."""
         with self._database.read((scope,)) as connection:
-            params = {"scope": scope, "now": now, "limit": limit}
+            params = {"scope": scope, "alive_at": now, "limit": limit}
             return [entry_of(row) for row in connection.rows(_PROFILE_FACTS, params)]
 
     def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
@@ -298,11 +297,6 @@ class SqlLongtermStore:
                 if before.memory_type == REFLECTION_TYPE:
                     _release(connection, before, actor, now)
         return len(forgotten)
-
-    def drop_unused_tags(self) -> int:
-        """Delete tags that no entry has; returns how many."""
-        with self._database.write() as connection:
-            return tags.collect(connection)
 
 
 def unlink(connection: Connection, removed: MemoryEntry, actor: str, *, erase: bool) -> None:

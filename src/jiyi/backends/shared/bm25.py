@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from jiyi.backends.shared.term_rows import CollectionStatistics
-from jiyi.model.bm25 import K1, LENGTH_FLOOR, B
+from jiyi.model.bm25 import LENGTH_FLOOR
+from jiyi.text.bm25 import idf, length_norm, saturated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def count_terms(terms: Sequence[bytes], counts: Sequence[bytes], wanted: Sequenc
 
 def term_weights(terms: Sequence[str], df: Sequence[int], entries: int) -> dict[str, int]:
     """Term -> idf in the visible scopes, as a whole number: their sums are the same in every order."""
-    found = np.maximum(1, np.rint(_WEIGHT_UNIT * _idf(entries, np.asarray(df, dtype=np.float64)))).astype(np.int64)
+    found = np.maximum(1, np.rint(_WEIGHT_UNIT * idf(entries, np.asarray(df, dtype=np.float64)))).astype(np.int64)
     total = int(found.sum())
     if total >= _MAX_WEIGHT_SUM:
         found = np.maximum(1, found * (_MAX_WEIGHT_SUM // 2) // total)
@@ -78,20 +79,8 @@ def term_weights(terms: Sequence[str], df: Sequence[int], entries: int) -> dict[
 
 def by_length(weight_sums: Sequence[float], lengths: Sequence[int] | Lengths, mean_length: float) -> Floats:
     """The BM25 of texts that have each of their terms once, from the sums of the weights of these terms."""
-    norm = _norm(np.asarray(lengths, dtype=np.float64), mean_length)
-    found: Floats = np.asarray(weight_sums, dtype=np.float64) * (K1 + 1.0) / (1.0 + norm)
-    return found
-
-
-def _idf(entries: int, df: Floats) -> Floats:
-    found: Floats = np.log(1.0 + (np.maximum(entries - df, 0.0) + 0.5) / (df + 0.5))
-    return found
-
-
-def _norm(lengths: Floats, mean_length: float) -> Floats:
-    floored = np.maximum(lengths, LENGTH_FLOOR)
-    found: Floats = K1 * (1.0 - B + B * floored / max(mean_length, 1.0))
-    return found
+    norms = length_norm(np.asarray(lengths, dtype=np.float64), mean_length)
+    return np.asarray(weight_sums, dtype=np.float64) * saturated(1.0, norms)
 
 
 def bm25_order(
@@ -111,8 +100,8 @@ def bm25_order(
         mean = float(np.maximum(lengths, LENGTH_FLOOR).mean())
     else:
         df, entries, mean = np.asarray(statistics.df, dtype=np.float64), statistics.entries, statistics.mean_length
-    norm = _norm(lengths.astype(np.float64), mean)
-    scores = ((K1 + 1.0) * tf * _idf(entries, df) / (tf + norm[:, None])).sum(axis=1).tolist()
+    norms = length_norm(lengths.astype(np.float64), mean)
+    scores = (saturated(tf, norms[:, None]) * idf(entries, df)).sum(axis=1).tolist()
     places = [place for place, score in enumerate(scores) if score > 0]
     places.sort(key=lambda place: (-scores[place], -times[place], ids[place]))
     return places[:limit]

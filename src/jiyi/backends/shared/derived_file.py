@@ -56,10 +56,11 @@ def file_version(path: str) -> FileVersion | None:
 
 def tree_bytes(folder: Path) -> int:
     """The size of all files of a folder. Files may be deleted meanwhile."""
-    return sum(_size(file) for file in folder.glob("*"))
+    return sum(file_bytes(file) for file in folder.glob("*"))
 
 
-def _size(file: Path) -> int:
+def file_bytes(file: Path) -> int:
+    """The size of a file; 0 if there is none."""
     try:
         return file.stat().st_size
     except FileNotFoundError:

@@ -24,9 +24,9 @@ from jiyi.integrations.llama_index.list_store import ListChatStore, SummaryState
 from jiyi.integrations.llama_index.stores import JiyiChatStore, KeepsSummaries, chat_store_from_config, loaded_store
 from jiyi.integrations.llama_index.summarizer import LlamaIndexSummarizer
 from jiyi.integrations.llama_index.window import MemoryWindow
+from jiyi.model.limits import DEFAULT_TOKEN_LIMIT
 from jiyi.text.token_count import count_message
 
-DEFAULT_TOKEN_LIMIT = 64_000
 _SOFT_THRESHOLD = 1.0
 # One lock for each conversation, so that two threads do not ask for the same summary.
 _locks = SessionLocks()

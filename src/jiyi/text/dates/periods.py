@@ -92,7 +92,7 @@ class Yearly:
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class DateValue:
     """The value of one expression."""
 
     days: Days | Yearly
@@ -101,21 +101,21 @@ class When:
     relative: bool = False
     """Whether it depends on the present."""
 
-    def in_year(self, year: int) -> When | None:
+    def in_year(self, year: int) -> DateValue | None:
         """The same in one year; None if it does not occur in that year."""
         if isinstance(self.days, Days):
             return self
         days = self.days.occurrence(year)
         return None if days is None else replace(self, days=days)
 
-    def shaped(self, shape: Shape, *args: Hashable, kind: Kind) -> When | None:
+    def shaped(self, shape: Shape, *args: Hashable, kind: Kind) -> DateValue | None:
         """The days after applying `shape`, in every year if they are yearly."""
         if isinstance(self.days, Yearly):
             return replace(self, days=Yearly(shaped, (self.days, shape, *args)), kind=kind, hours=None)
         days = shape(self.days, *args)
         return None if days is None else replace(self, days=days, kind=kind, hours=None)
 
-    def at(self, hours: Hours) -> When:
+    def at(self, hours: Hours) -> DateValue:
         """Only these hours of the day."""
         return replace(self, hours=hours, kind="hours")
 
@@ -125,7 +125,7 @@ class DateMatch(NamedTuple):
 
     begin: int
     finish: int
-    when: When
+    when: DateValue
 
 
 # --- arithmetic that stays inside the calendar --------------------------------------------------------------
@@ -331,35 +331,35 @@ def with_weekend(days: Days) -> Days:
 _MONTH_LENGTHS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-def any_day(month: int, day: int) -> When | None:
+def any_day(month: int, day: int) -> DateValue | None:
     """A month and day of any year, if there is such a day."""
-    return When(Yearly(month_day, (month, day)), "day") if 1 <= day <= _MONTH_LENGTHS[month - 1] else None
+    return DateValue(Yearly(month_day, (month, day)), "day") if 1 <= day <= _MONTH_LENGTHS[month - 1] else None
 
 
-def any_days(month: int, first: int, last: int) -> When | None:
+def any_days(month: int, first: int, last: int) -> DateValue | None:
     """Some days of a month of any year, if there are such days."""
     if not 1 <= first < last <= _MONTH_LENGTHS[month - 1]:
         return None
-    return When(Yearly(day_range, ((month, first), (month, last))), "days")
+    return DateValue(Yearly(day_range, ((month, first), (month, last))), "days")
 
 
-def known_day(year: int, month: int, day: int) -> When | None:
+def known_day(year: int, month: int, day: int) -> DateValue | None:
     """A day of a known year, if there is such a day."""
     if not 1000 <= year <= 9000 or not 1 <= month <= 12 or day < 1:
         return None
     days = month_day(year, month, day)
-    return None if days is None else When(days, "day")
+    return None if days is None else DateValue(days, "day")
 
 
 # --- combinations -------------------------------------------------------------------------------------------
 
 
-def from_to(first: When, last: When) -> When | None:
+def from_to(first: DateValue, last: DateValue) -> DateValue | None:
     """From the beginning of one to the end of the other; a missing year is taken from the other side."""
     relative = first.relative or last.relative
     start, end = first.days, last.days
     if isinstance(start, Yearly) and isinstance(end, Yearly):
-        return When(Yearly(joined, (start, end)), "days", relative=relative)
+        return DateValue(Yearly(joined, (start, end)), "days", relative=relative)
     if isinstance(start, Yearly) and isinstance(end, Days):
         found = start.latest(end.end, ended=False)
     elif isinstance(start, Days) and isinstance(end, Yearly):
@@ -375,18 +375,18 @@ def from_to(first: When, last: When) -> When | None:
     if first.relative and last.relative and 0 < (begin - finish).days < 7:
         # Two weekdays, each the nearest in the past: Monday to Friday on a Wednesday.
         begin = add_days(begin, -7)
-    return When(Days(begin, finish), "days", relative=relative) if begin <= finish else None
+    return DateValue(Days(begin, finish), "days", relative=relative) if begin <= finish else None
 
 
-def since(when: When, today: date) -> When | None:
+def since(when: DateValue, today: date) -> DateValue | None:
     """From the latest beginning of it until today."""
     days = when.days.latest(today, ended=False) if isinstance(when.days, Yearly) else when.days
     if days is None or days.start > today:
         return None
-    return When(Days(days.start, today), "days", relative=True)
+    return DateValue(Days(days.start, today), "days", relative=True)
 
 
-def before_or_after(when: When, direction: int) -> When | None:
+def before_or_after(when: DateValue, direction: int) -> DateValue | None:
     """Everything before (-1) or after (1) a month or more of a known year; else a short time next to it."""
     days = when.days
     if isinstance(days, Days) and days.length >= 28:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from jiyi.text.dates.periods import (
     EARLIEST,
     LATEST,
+    DateValue,
     Days,
-    When,
     Yearly,
     add_days,
     add_months,
@@ -40,92 +40,92 @@ class ReferenceTime:
         """The local date."""
         return self.now.date()
 
-    def day(self, offset: int, hours: Hours | None = None) -> When:
+    def day(self, offset: int, hours: Hours | None = None) -> DateValue:
         """A day, or some hours of it."""
         day = add_days(self.today, offset)
-        when = When(Days(day, day), "day", relative=True)
+        when = DateValue(Days(day, day), "day", relative=True)
         return when if hours is None else when.at(hours)
 
-    def week(self, offset: int) -> When:
+    def week(self, offset: int) -> DateValue:
         """A week, Monday to Sunday."""
         monday = add_days(last_weekday(self.today, 0), 7 * offset)
-        return When(Days(monday, add_days(monday, 6)), "week", relative=True)
+        return DateValue(Days(monday, add_days(monday, 6)), "week", relative=True)
 
-    def weekend(self, offset: int) -> When:
+    def weekend(self, offset: int) -> DateValue:
         """The Saturday and Sunday of a week."""
         saturday = add_days(last_weekday(self.today, 0), 7 * offset + 5)
-        return When(Days(saturday, add_days(saturday, 1)), "weekend", relative=True)
+        return DateValue(Days(saturday, add_days(saturday, 1)), "weekend", relative=True)
 
-    def recent_weekend(self) -> When:
+    def recent_weekend(self) -> DateValue:
         """The weekend that has begun most recently."""
         return self.weekend(0 if self.today.weekday() >= 5 else -1)
 
-    def weekday(self, weekday: int, week: int) -> When:
+    def weekday(self, weekday: int, week: int) -> DateValue:
         """A weekday (Monday is 0) of a week."""
         day = add_days(last_weekday(self.today, 0), 7 * week + weekday)
-        return When(Days(day, day), "day", relative=True)
+        return DateValue(Days(day, day), "day", relative=True)
 
-    def recent_weekday(self, weekday: int) -> When:
+    def recent_weekday(self, weekday: int) -> DateValue:
         """The nearest such weekday in the past, today included: most memories are about the past."""
         return self._single(last_weekday(self.today, weekday))
 
-    def weekday_before(self, weekday: int) -> When:
+    def weekday_before(self, weekday: int) -> DateValue:
         """The nearest such weekday before today."""
         return self._single(last_weekday(add_days(self.today, -1), weekday))
 
-    def weekday_after(self, weekday: int) -> When:
+    def weekday_after(self, weekday: int) -> DateValue:
         """The nearest such weekday after today."""
         return self._single(last_weekday(add_days(self.today, 7), weekday))
 
-    def recent_day_of_month(self, number: int) -> When | None:
+    def recent_day_of_month(self, number: int) -> DateValue | None:
         """The nearest day with this number in the past, today included."""
         for back in range(3):
             month = add_months(self.today.replace(day=1), -back)
             days = month_day(month.year, month.month, number)
             if days and days.start <= self.today:
-                return When(days, "day", relative=True)
+                return DateValue(days, "day", relative=True)
         return None
 
-    def month(self, offset: int) -> When:
+    def month(self, offset: int) -> DateValue:
         """A calendar month."""
         start = add_months(self.today.replace(day=1), offset)
-        return When(Days(start, month_end(start.year, start.month)), "month", relative=True)
+        return DateValue(Days(start, month_end(start.year, start.month)), "month", relative=True)
 
-    def quarter(self, offset: int) -> When:
+    def quarter(self, offset: int) -> DateValue:
         """A quarter of a year."""
         first_month = (self.today.month - 1) // 3 * 3 + 1
         start = add_months(self.today.replace(month=first_month, day=1), 3 * offset)
-        return When(Days(start, add_days(add_months(start, 3), -1)), "quarter", relative=True)
+        return DateValue(Days(start, add_days(add_months(start, 3), -1)), "quarter", relative=True)
 
-    def year(self, offset: int) -> When:
+    def year(self, offset: int) -> DateValue:
         """A calendar year."""
         year = min(max(self.today.year + offset, EARLIEST.year), LATEST.year)
-        return When(Days(date(year, 1, 1), date(year, 12, 31)), "year", relative=True)
+        return DateValue(Days(date(year, 1, 1), date(year, 12, 31)), "year", relative=True)
 
-    def away(self, count: int, unit: Unit) -> When:
+    def away(self, count: int, unit: Unit) -> DateValue:
         """`count` units ago (negative) or from now: the day, or half a unit around it."""
         days = away(Days(self.today, self.today), count, unit)
-        return When(days, "day" if unit == "day" else "days", relative=True)
+        return DateValue(days, "day" if unit == "day" else "days", relative=True)
 
-    def hours_ago(self, count: float) -> When:
+    def hours_ago(self, count: float) -> DateValue:
         """One hour on either side of the moment `count` hours ago."""
         middle = max(self.now.replace(tzinfo=None), datetime(3, 1, 1)) - timedelta(hours=count)  # noqa: DTZ001
         start, end = middle - timedelta(hours=1), middle + timedelta(hours=1)
         day = start.date()
         hours = (_whole_minute(start.time()), _whole_minute(end.time()))
-        return When(Days(day, day), "hours", hours, relative=True)
+        return DateValue(Days(day, day), "hours", hours, relative=True)
 
-    def units_to_or_from_today(self, count: int, unit: Unit) -> When:
+    def units_to_or_from_today(self, count: int, unit: Unit) -> DateValue:
         """The last (negative) or next `count` units, up to or from today. Both ends are included."""
         other = step(self.today, count, unit)
-        return When(Days(min(self.today, other), max(self.today, other)), "days", relative=True)
+        return DateValue(Days(min(self.today, other), max(self.today, other)), "days", relative=True)
 
-    def between(self, far: int, near: int, unit: Unit) -> When:
+    def between(self, far: int, near: int, unit: Unit) -> DateValue:
         """From `far` units ago to `near` units ago."""
         days = Days(step(self.today, -far, unit), step(self.today, -near, unit))
-        return When(days, "days", relative=True)
+        return DateValue(days, "days", relative=True)
 
-    def which(self, when: When, word: Literal["last", "this", "next"]) -> When | None:
+    def which(self, when: DateValue, word: Literal["last", "this", "next"]) -> DateValue | None:
         """The last, this or the next occurrence of a yearly rule."""
         if not isinstance(when.days, Yearly):
             return None
@@ -135,10 +135,10 @@ class ReferenceTime:
             days = when.days.current(self.today)
         else:
             days = when.days.following(self.today)
-        return None if days is None else When(days, when.kind, when.hours, relative=True)
+        return None if days is None else DateValue(days, when.kind, when.hours, relative=True)
 
-    def _single(self, day: date) -> When:
-        return When(Days(day, day), "day", relative=True)
+    def _single(self, day: date) -> DateValue:
+        return DateValue(Days(day, day), "day", relative=True)
 
 
 def _whole_minute(clock: time) -> time:

@@ -60,7 +60,7 @@ def demo(session: Session) -> Code:
 
     view = screen.Screen(quiet=session.output.json)
     begun = time.monotonic()
-    passed: list[scenario.Chapter] = []
+    passed: list[scenario.DemoStep] = []
     failure: scenario.DemoFailedError | None = None
     scratch = tempfile.TemporaryDirectory(prefix="jiyi-demo-", ignore_cleanup_errors=True)
     with interrupts.stoppable(), scratch as folder:
@@ -73,7 +73,7 @@ def demo(session: Session) -> Code:
         data = {
             "came_true": failure is None,
             "seconds": round(seconds, 3),
-            "chapters": [chapter.to_dict() for chapter in passed],
+            "chapters": [step.to_dict() for step in passed],
             "next": next_commands(),
         }
         session.output.result(data, list)

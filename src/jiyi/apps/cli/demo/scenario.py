@@ -1,4 +1,4 @@
-"""The chapters of the demo: each uses a real memory and checks the outcome. Nothing is drawn here."""
+"""The steps of the demo: each uses a real memory and checks the outcome. Nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class DemoFailedError(Exception):
 
 
 @dataclass(slots=True)
-class Chapter:
-    """One step: what was done and what came of it, in both languages."""
+class DemoStep:
+    """What was done in one step and what came of it, in both languages."""
 
     chinese: str
     english: str
@@ -78,10 +78,10 @@ class Chapter:
 
 
 class Observer(Protocol):
-    """Is notified of each chapter."""
+    """Is notified of each step."""
 
-    def chapter(self, number: int, chapter: Chapter) -> None:
-        """A chapter has passed."""
+    def show(self, number: int, step: DemoStep) -> None:
+        """A step has passed."""
         ...
 
 
@@ -91,13 +91,13 @@ def expect(condition: bool, what: str) -> None:
         raise DemoFailedError(f"a step of the demo failed: {what}")
 
 
-async def play(path: Path, passed: list[Chapter], observer: Observer) -> None:
-    """Play all chapters in this new data directory; each is appended to `passed` when it has passed."""
+async def play(path: Path, passed: list[DemoStep], observer: Observer) -> None:
+    """Play all steps in this new data directory; each is appended to `passed` when it has passed."""
 
-    async def show(scene: Coroutine[Any, Any, Chapter]) -> None:
-        chapter = await scene
-        passed.append(chapter)
-        observer.chapter(len(passed), chapter)
+    async def show(scene: Coroutine[Any, Any, DemoStep]) -> None:
+        step = await scene
+        passed.append(step)
+        observer.show(len(passed), step)
 
     async with _open(path) as memory:
         await show(_store(memory))
@@ -117,54 +117,54 @@ def _open(path: Path) -> AgentMemory:
     return AgentMemory(assemble(load_settings(path, environment={}, background_indexing=False)))
 
 
-async def _store(memory: AgentMemory) -> Chapter:
-    chapter = Chapter("存入", "Store")
+async def _store(memory: AgentMemory) -> DemoStep:
+    step = DemoStep("存入", "Store")
     for key, content in MEMORIES:
         entry = await memory.store(key, content)
         expect(entry.content == content, f"{key!r} came back as {entry.content!r}")
-        chapter.rows.append((key, content))
+        step.rows.append((key, content))
     count = await memory.count()
     expect(count == len(MEMORIES), f"{len(MEMORIES)} memories were stored and {count} are there")
-    chapter.fact(
+    step.fact(
         f"{count} 条记忆已写入磁盘，每条都是先落盘再确认",
         f"{count} memories are on disk; each was durable before it was acknowledged",
     )
-    return chapter
+    return step
 
 
-async def _ask(memory: AgentMemory) -> Chapter:
-    chapter = Chapter("换一种说法提问", "Ask with other words")
+async def _ask(memory: AgentMemory) -> DemoStep:
+    step = DemoStep("换一种说法提问", "Ask with other words")
     analyzer = Analyzer()
     for question, key in QUESTIONS:
         best = await _best(memory, question)
         expect(best.key == key, f"{question!r} found {best.key!r}, not {key!r}")
         common = set(analyzer.query(question).words) & set(analyzer.analyze(best.content).words)
         expect(not common, f"{question!r} shares {common} with its answer")
-        chapter.rows.append((question, best.content))
-    chapter.fact(
+        step.rows.append((question, best.content))
+    step.fact(
         "问题和答案没有一个词相同，其中两问还跨了语言：靠的是内置模型，不需要密钥和网络",
         "No question shares a word with its answer, and two cross the language: "
         "the bundled model found them, with no key and no network",
     )
-    return chapter
+    return step
 
 
-async def _keyword(memory: AgentMemory) -> Chapter:
-    chapter = Chapter("两个字的关键词", "A keyword of two characters")
+async def _keyword(memory: AgentMemory) -> DemoStep:
+    step = DemoStep("两个字的关键词", "A keyword of two characters")
     hits = await memory.recall(KEYWORD, mode="keyword")
     keys = [hit.key for hit in hits]
     expect(keys[:1] == [KEYWORD_ANSWER], f"the keyword {KEYWORD} found {keys}")
     expect("meeting" not in keys, f"the keyword {KEYWORD} also found 早上, which is another word")
-    chapter.rows.append((KEYWORD, hits[0].content))
-    chapter.fact(
+    step.rows.append((KEYWORD, hits[0].content))
+    step.fact(
         "“早报”只找到早报，没有把“早上”混进来",
         "早报 (the morning paper) is found, and 早上 (the morning) is not mistaken for it",
     )
-    return chapter
+    return step
 
 
-async def _correct(memory: AgentMemory) -> Chapter:
-    chapter = Chapter("更正", "Correct")
+async def _correct(memory: AgentMemory) -> DemoStep:
+    step = DemoStep("更正", "Correct")
     before = await memory.store("city", CITY_BEFORE)
     after = await memory.store("city", CITY_AFTER)
     best = await _best(memory, CITY_QUESTION)
@@ -173,20 +173,20 @@ async def _correct(memory: AgentMemory) -> Chapter:
     expect(after.created_at == before.created_at, "the correction changed the creation time")
     contents = [version.entry.content if version.entry is not None else None for version in versions]
     expect(contents == [CITY_BEFORE, CITY_AFTER], f"the history is {contents}")
-    chapter.rows.append((CITY_QUESTION, best.content))
-    chapter.rows += [
+    step.rows.append((CITY_QUESTION, best.content))
+    step.rows += [
         (f"v{version.version} {version.operation}", content or "")
         for version, content in zip(versions, contents, strict=True)
     ]
-    chapter.fact(
+    step.fact(
         "同一个键再存一次就是更正；旧的说法仍在历史里",
         "Storing under the same key corrects it; what was said before stays in the history",
     )
-    return chapter
+    return step
 
 
-async def _crash(memory: AgentMemory, path: Path) -> Chapter:
-    chapter = Chapter("崩溃", "Crash")
+async def _crash(memory: AgentMemory, path: Path) -> DemoStep:
+    step = DemoStep("崩溃", "Crash")
     key, content = UNSAVED
     entry_id, ended = await asyncio.to_thread(_store_and_kill, path, key, content)
     lag = min(index["behind"] for index in (await memory.doctor())["indexes"])
@@ -195,13 +195,13 @@ async def _crash(memory: AgentMemory, path: Path) -> Chapter:
     expect(lag > 0, "an index already had what the killed process wrote")
     expect(kept is not None and kept.id == entry_id and kept.content == content, "the acknowledged memory is lost")
     expect(best.key == key, f"after the crash {UNSAVED_QUESTION!r} found {best.key!r}")
-    chapter.rows.append((UNSAVED_QUESTION, best.content))
-    chapter.fact(
+    step.rows.append((UNSAVED_QUESTION, best.content))
+    step.fact(
         f"另一个进程刚确认写入就被强行杀死（{ended}），索引还没跟上；什么也没丢",
         f"Another process was killed ({ended}) right after its acknowledgement, "
         "before any index had it; nothing is lost",
     )
-    return chapter
+    return step
 
 
 def _delete_indexes(path: Path) -> None:
@@ -210,24 +210,24 @@ def _delete_indexes(path: Path) -> None:
     shutil.rmtree(folder)
 
 
-async def _recall_without_indexes(memory: AgentMemory, path: Path) -> Chapter:
-    chapter = Chapter("删掉索引", "Delete the indexes")
+async def _recall_without_indexes(memory: AgentMemory, path: Path) -> DemoStep:
+    step = DemoStep("删掉索引", "Delete the indexes")
     question, key = QUESTIONS[0]
     best = await _best(memory, question)
     words = await memory.recall(KEYWORD, mode="keyword")
     expect(best.key == key, f"without indexes {question!r} found {best.key!r}")
     expect([hit.key for hit in words][:1] == [KEYWORD_ANSWER], f"without indexes {KEYWORD} was not found")
     expect(any((path / INDEXES).iterdir()), "the indexes were not built again")
-    chapter.rows += [(question, best.content), (KEYWORD, words[0].content)]
-    chapter.fact(
+    step.rows += [(question, best.content), (KEYWORD, words[0].content)]
+    step.fact(
         "search_index/ 整个删掉，下一次提问就从记录里重建好了",
         "search_index/ was deleted as a whole; the next question built it again from the records",
     )
-    return chapter
+    return step
 
 
-async def _isolate(memory: AgentMemory) -> Chapter:
-    chapter = Chapter("隔离", "Keep apart")
+async def _isolate(memory: AgentMemory) -> DemoStep:
+    step = DemoStep("隔离", "Keep apart")
     question = SECRET[1]
     await memory.store(*SECRET, scope="alice")
     await memory.store(*SHARED, scope="public")
@@ -238,26 +238,26 @@ async def _isolate(memory: AgentMemory) -> Chapter:
     expect([hit.key for hit in own][:1] == [SECRET[0]], "alice does not find her own memory")
     expect(foreign_get is None and all(hit.scope != "alice" for hit in foreign), "bob can read alice")
     expect([hit.key for hit in shared][:1] == [SHARED[0]], "bob does not see what is public")
-    chapter.rows += [("alice", SECRET[1]), ("bob", "—"), ("bob, public", shared[0].content)]
-    chapter.fact(
+    step.rows += [("alice", SECRET[1]), ("bob", "—"), ("bob, public", shared[0].content)]
+    step.fact(
         "alice 存的只有 alice 看得到；bob 用原文去问也问不到，公开的两人都能看",
         "What alice stores only alice sees: bob asks with the very text and gets none of it; both see what is public",
     )
-    return chapter
+    return step
 
 
-async def _compare(memory: AgentMemory) -> Chapter:
-    chapter = Chapter("对账", "Compare")
+async def _compare(memory: AgentMemory) -> DemoStep:
+    step = DemoStep("对账", "Compare")
     await memory.drain()
     reports = await memory.verify()
     for report in reports:
         expect(report.sound, f"index {report.index} differs from the records: {report.to_dict()}")
-        chapter.rows.append((report.index, f"{report.held} = {report.records}"))
-    chapter.fact(
+        step.rows.append((report.index, f"{report.held} = {report.records}"))
+    step.fact(
         "逐条核对编号和内容摘要：记录、文本索引、向量完全一致",
         "Every id and content hash was compared: records, text index and vectors agree",
     )
-    return chapter
+    return step
 
 
 async def _best(memory: AgentMemory, question: str) -> MemoryEntry:

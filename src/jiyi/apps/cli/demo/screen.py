@@ -1,4 +1,4 @@
-"""Shows the demo on a terminal: one panel for each chapter, in both languages."""
+"""Shows the demo on a terminal: one panel for each step, in both languages."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from rich.table import Table
 from rich.text import Text
 
 from jiyi.apps.cli import interrupts
-from jiyi.apps.cli.demo.scenario import Chapter
+from jiyi.apps.cli.demo.scenario import DemoStep
 from jiyi.apps.cli.render_terminal import make_console
 
 
 class Screen:
-    """Draws each chapter as soon as it has passed; a quiet screen draws nothing."""
+    """Draws each step as soon as it has passed; a quiet screen draws nothing."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._console = make_console(sys.stdout)
 
-    def chapter(self, number: int, chapter: Chapter) -> None:
-        """Draw one chapter."""
+    def show(self, number: int, step: DemoStep) -> None:
+        """Draw one step."""
         interrupts.check()
         if self._quiet:
             return
         rows = Table.grid(padding=(0, 2))
         rows.add_column(style="cyan", overflow="fold")
         rows.add_column(overflow="fold")
-        for row in chapter.rows:
+        for row in step.rows:
             rows.add_row(*(Text(cell) for cell in row))
         facts = Table.grid(padding=(0, 1))
         facts.add_column(style="bold green")
         facts.add_column(overflow="fold")
-        for chinese, english in chapter.facts:
+        for chinese, english in step.facts:
             facts.add_row("✓", Text.assemble(chinese, "\n", (english, "dim")))
-        title = Text.assemble((f"{number} · {chapter.chinese}", "bold"), f"  {chapter.english}")
+        title = Text.assemble((f"{number} · {step.chinese}", "bold"), f"  {step.english}")
         self._console.print(Panel(Group(rows, facts), title=title, title_align="left", border_style="blue"))
 
     def end(self, seconds: float, commands: Sequence[str]) -> None:

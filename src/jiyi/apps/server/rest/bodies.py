@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from jiyi.model.forgetting_curve import BASE_RETENTION, DEFAULT_THRESHOLD, STRENGTHENING_FACTOR
 from jiyi.model.limits import MAX_POSITION, Limits
-from jiyi.model.scoring import DECAY_RATE
+from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
+from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA
 from jiyi.recall.request import Mode
 
 _LIMITS = Limits()
@@ -124,7 +126,7 @@ class Conditions(Body):
     where: dict[str, Any] | None = None
 
 
-class ManyForgotten(Conditions):
+class ForgetRequest(Conditions):
     """Which entries of the scope shall be forgotten; `erase` deletes their texts for good, a dry run only counts."""
 
     model_config = example({"tags": ["draft"], "dry_run": True})
@@ -170,7 +172,7 @@ class Messages(Body):
     messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1_000)]
 
 
-class Said(Body):
+class TurnStart(Body):
     """What the user says: a turn begins with it."""
 
     model_config = example({"text": "What do I drink in the morning?"})
@@ -184,7 +186,7 @@ class Said(Body):
     time_zone: Text | None = None
 
 
-class Asked(Said):
+class ReplyRequest(TurnStart):
     """What the user says; without a text the newest open turn goes on."""
 
     model_config = example({"text": "What do I drink in the morning?"})
@@ -212,7 +214,7 @@ class Reply(Body):
     used: Ids | None = None
 
 
-class BrokenOff(Body):
+class TurnBreakOff(Body):
     """What there is of a reply that will not be finished, and why."""
 
     model_config = example({"partial": "Green", "reason": "stopped by the user"})
@@ -249,9 +251,9 @@ class FactQuestion(Body):
 
     query: Text
     limit: Count = 10
-    alpha: Share = 0.5
-    beta: Share = 0.2
-    gamma: Share = 0.3
+    alpha: Share = ALPHA
+    beta: Share = BETA
+    gamma: Share = GAMMA
     decay_rate: DecayRate = DECAY_RATE
     candidates: Annotated[int, Field(ge=1, le=1_000, strict=True), _WHOLE] = 50
     domains: list[Text] | None = None
@@ -271,7 +273,7 @@ class PromptQuestion(Body):
     limit: Count = 10
 
 
-class Used(Body):
+class UsedMemories(Body):
     """Memories that an answer has used, by id or key."""
 
     model_config = example({"useful": ["0199f3a2-0000-7000-8000-000000000001"]})
@@ -279,7 +281,7 @@ class Used(Body):
     useful: Ids
 
 
-class Settlement(Body):
+class ConflictResolution(Body):
     """Which of two facts holds, by their ids."""
 
     model_config = example(
@@ -295,14 +297,14 @@ class Settlement(Body):
     keep: Literal["newer", "older", "both"] = "newer"
 
 
-class Reflecting(Body):
+class ReflectionRequest(Body):
     """When to reflect: how much the new facts must matter, and how long ago the last reflection must be."""
 
     model_config = example({"importance_threshold": 4.0})
 
     conversation_id: Name | None = None
-    importance_threshold: Annotated[float, Field(ge=0, le=1_000, strict=True)] = 4.0
-    cooldown_hours: Annotated[float, Field(ge=0, le=100_000, strict=True)] = 1.0
+    importance_threshold: Annotated[float, Field(ge=0, le=1_000, strict=True)] = REFLECTION_THRESHOLD
+    cooldown_hours: Annotated[float, Field(ge=0, le=100_000, strict=True)] = REFLECTION_COOLDOWN_HOURS
 
 
 class Curve(Body):
@@ -310,13 +312,13 @@ class Curve(Body):
 
     model_config = example({"threshold": 0.1})
 
-    base_retention: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.9
-    strengthening_factor: Annotated[float, Field(ge=1, le=100, strict=True)] = 1.5
-    threshold: Share = 0.1
+    base_retention: Annotated[float, Field(gt=0, le=1, strict=True)] = BASE_RETENTION
+    strengthening_factor: Annotated[float, Field(ge=1, le=100, strict=True)] = STRENGTHENING_FACTOR
+    threshold: Share = DEFAULT_THRESHOLD
     exclude_memory_types: list[Text] = ["reflection"]
 
 
-class Restored(Body):
+class RestoreRequest(Body):
     """Memories to bring back, by id or key; without names all that the curve has taken."""
 
     model_config = example({"memories": ["0199f3a2-0000-7000-8000-000000000001"]})
@@ -324,7 +326,7 @@ class Restored(Body):
     memories: Ids | None = None
 
 
-class Pinned(Body):
+class PinRequest(Body):
     """Whether a memory is kept from being forgotten, corrected or summarised."""
 
     model_config = example({"pinned": True})

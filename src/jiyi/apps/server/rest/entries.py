@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from jiyi.apps.server.access import Access
 from jiyi.apps.server.problems import ProblemError
 from jiyi.apps.server.rest import responses
-from jiyi.apps.server.rest.bodies import ChangedEntry, ManyForgotten, NewEntries, NewEntry, Question, Time
+from jiyi.apps.server.rest.bodies import ChangedEntry, ForgetRequest, NewEntries, NewEntry, Question, Time
 from jiyi.apps.server.rest.dependencies import (
     Accept,
     Cursor,
@@ -173,7 +173,7 @@ async def count_entries(memory: Memory, access: Reader, conditions: Conditions) 
 
 
 @router.post("/entries/forget", operation_id="forgetEntries", **answers(responses.ManyForgottenAnswer))
-async def forget_entries(memory: Memory, access: Writer, body: ManyForgotten) -> Response:
+async def forget_entries(memory: Memory, access: Writer, body: ForgetRequest) -> Response:
     """Forget the entries of the scope that meet all conditions, at least one; public ones stay. Returns a receipt."""
     if body.erase:
         check_erase(access)

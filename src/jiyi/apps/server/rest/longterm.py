@@ -10,15 +10,15 @@ from fastapi import APIRouter, Query, Response
 from jiyi.apps.server.problems import ProblemError
 from jiyi.apps.server.rest import responses, room_responses
 from jiyi.apps.server.rest.bodies import (
+    ConflictResolution,
     Curve,
     FactQuestion,
-    Pinned,
+    PinRequest,
     PromptQuestion,
-    Reflecting,
-    Restored,
+    ReflectionRequest,
+    RestoreRequest,
     Round,
-    Settlement,
-    Used,
+    UsedMemories,
 )
 from jiyi.apps.server.rest.dependencies import Cursor, Memory, PageLimit, Reader, Writer
 from jiyi.apps.server.rest.idempotency import IdempotencyKey, once
@@ -102,7 +102,7 @@ async def prompt_context(memory: Memory, access: Reader, body: PromptQuestion) -
 
 
 @router.post("/feedback", operation_id="tellUsed", **answers(room_responses.CountedAnswer))
-async def tell_used(memory: Memory, access: Writer, body: Used) -> Response:
+async def tell_used(memory: Memory, access: Writer, body: UsedMemories) -> Response:
     """Count memories as used: cited in an answer, or confirmed."""
     return answer({"counted": await memory.longterm.feedback(access.scope, body.useful)})
 
@@ -117,7 +117,7 @@ async def explain_fact(memory: Memory, access: Reader, entry_id: str) -> Respons
 
 
 @router.put("/facts/{entry_id}/pin", operation_id="pinFact", **answers(room_responses.PinnedAnswer))
-async def pin_fact(memory: Memory, access: Writer, entry_id: str, body: Pinned) -> Response:
+async def pin_fact(memory: Memory, access: Writer, entry_id: str, body: PinRequest) -> Response:
     """Keep a memory from being forgotten, corrected or summarised; or unpin it."""
     if not await memory.longterm.pin(access.scope, entry_id, body.pinned):
         raise _missing(entry_id)
@@ -132,7 +132,7 @@ async def list_conflicts(memory: Memory, access: Reader, *, limit: PageLimit = 1
 
 
 @router.post("/conflicts", operation_id="settleConflict", **answers(responses.SettledAnswer))
-async def settle_conflict(memory: Memory, access: Writer, body: Settlement) -> Response:
+async def settle_conflict(memory: Memory, access: Writer, body: ConflictResolution) -> Response:
     """Say which of two facts holds. The other one is superseded, and can be restored."""
     done = await memory.longterm.settle_conflict(access.scope, body.newer, body.older, keep=body.keep)
     if not done:
@@ -160,7 +160,7 @@ async def list_reflections(memory: Memory, access: Reader, *, limit: PageLimit =
 
 
 @router.post("/reflections", operation_id="reflect", **answers(room_responses.ReflectionAnswer))
-async def reflect(memory: Memory, access: Writer, body: Reflecting) -> Response:
+async def reflect(memory: Memory, access: Writer, body: ReflectionRequest) -> Response:
     """Reflect on the facts that no reflection covers yet, if they matter enough."""
     made = await memory.longterm.try_generate_reflection(
         access.scope, body.conversation_id, body.importance_threshold, body.cooldown_hours
@@ -192,7 +192,7 @@ async def forget_faded(memory: Memory, access: Writer, body: Curve) -> Response:
 
 
 @router.post("/restore", operation_id="restoreFacts", **answers(responses.EntriesAnswer))
-async def restore_facts(memory: Memory, access: Writer, body: Restored) -> Response:
+async def restore_facts(memory: Memory, access: Writer, body: RestoreRequest) -> Response:
     """Bring back memories that were forgotten or corrected."""
     back = await memory.longterm.restore(access.scope, body.memories)
     return answer({"entries": [entry.to_dict() for entry in back], "next_cursor": None})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -18,6 +17,7 @@ from jiyi.apps.server.rest.responses import answer, answers
 from jiyi.errors import RequestReusedError
 from jiyi.memory import AgentMemory
 from jiyi.model import clock
+from jiyi.model.daily_note import local_day, neighbouring_days
 from jiyi.model.identity import text_hash
 from jiyi.notes.proposals import Proposal
 
@@ -96,9 +96,8 @@ async def _append(memory: AgentMemory, access: Access, text: str, source: str) -
 
 
 async def _written(memory: AgentMemory, access: Access, name: str, source: str) -> dict[str, Any] | None:
-    """The entry of today or yesterday that comes from this request."""
-    today = clock.utc_now().astimezone(memory.settings.zone).date()
-    for day in (today, today - timedelta(days=1)):
+    """The entry of these days that comes from this request."""
+    for day in neighbouring_days(local_day(clock.utc_now(), memory.settings.zone)):
         path, entries = await memory.notes.entries_of_day(day, kind=access.kind)
         for each in entries:
             if each.entry.source.startswith(f"{name}:") and each.entry.source != source:

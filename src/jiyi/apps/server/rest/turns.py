@@ -19,7 +19,7 @@ from jiyi.agent.tool_calls import read_tool_call
 from jiyi.apps.server.access import Access
 from jiyi.apps.server.problems import ProblemError
 from jiyi.apps.server.rest import responses
-from jiyi.apps.server.rest.bodies import Asked, BrokenOff, Reply, Said, ToolCalls
+from jiyi.apps.server.rest.bodies import Reply, ReplyRequest, ToolCalls, TurnBreakOff, TurnStart
 from jiyi.apps.server.rest.dependencies import Accept, Memory, OpenStreams, Reader, Writer
 from jiyi.apps.server.rest.events import EventStream, event, wants_events
 from jiyi.apps.server.rest.idempotency import REPLAYED, IdempotencyKey, once, request_id_of
@@ -69,7 +69,7 @@ async def _turns(request: Request) -> OpenTurns:
 Turns: TypeAlias = Annotated[OpenTurns, Depends(_turns)]
 
 
-def _agent(memory: AgentMemory, access: Access, session_id: str, body: Said | None = None) -> Agent:
+def _agent(memory: AgentMemory, access: Access, session_id: str, body: TurnStart | None = None) -> Agent:
     options: dict[str, Any] = {}
     if body is not None:
         options = {
@@ -84,7 +84,12 @@ def _agent(memory: AgentMemory, access: Access, session_id: str, body: Said | No
 
 @router.post("/turns", operation_id="beginTurn", **answers(responses.TurnAnswer, 201, "Begun, or gone on with"))
 async def begin_turn(
-    memory: Memory, access: Writer, turns: Turns, session_id: str, body: Said, idempotency_key: IdempotencyKey = None
+    memory: Memory,
+    access: Writer,
+    turns: Turns,
+    session_id: str,
+    body: TurnStart,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Store what the user said, and put the prompt for the answer together.
 
@@ -168,7 +173,7 @@ async def finish_turn(
 
 @router.post("/turns/{turn_id}/break-off", operation_id="breakOffTurn", **answers(responses.FinishedAnswer))
 async def break_off_turn(
-    memory: Memory, access: Writer, turns: Turns, session_id: str, turn_id: str, body: BrokenOff
+    memory: Memory, access: Writer, turns: Turns, session_id: str, turn_id: str, body: TurnBreakOff
 ) -> Response:
     """End a turn with what there is of the reply, which may be nothing."""
     turn = await _open(memory, access, turns, session_id, turn_id)
@@ -187,7 +192,7 @@ async def reply(
     access: Writer,
     streams: OpenStreams,
     session_id: str,
-    body: Asked,
+    body: ReplyRequest,
     accept: Accept = "",
     idempotency_key: IdempotencyKey = None,
 ) -> Response:

@@ -19,7 +19,7 @@ _LARGE_SECONDS = 60.0
 _MAX_REMEMBERED = 10_000
 
 
-class LargeScopes:
+class LargeScopeCache:
     """Remembers for a minute which scopes were found to be large, so that they are not read in vain each time."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class SmallScopeProposer:
             for bigrams in (False, True)
             for filtered in (False, True)
         }
-        self._large = LargeScopes()
+        self._large = LargeScopeCache()
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False

@@ -11,7 +11,7 @@ from jiyi.text.dates.chinese import absolute, relative, words
 from jiyi.text.dates.chinese.reader import Point, Reader
 from jiyi.text.dates.periods import (
     DateMatch,
-    When,
+    DateValue,
     Yearly,
     any_day,
     away,
@@ -194,14 +194,14 @@ def _that_day(reader: Reader, point: Point) -> Point | None:
     return point.of(when.at(periods.NIGHT) if match.group()[-1] in "晚夜" else when, match.end())
 
 
-def _main_day(when: When) -> When:
+def _main_day(when: DateValue) -> DateValue:
     """Of a holiday of several days, the one that it is named after."""
     if isinstance(when.days, Yearly) and when.days in words.MAIN_DAYS:
-        return When(words.MAIN_DAYS[when.days], "holiday")
+        return DateValue(words.MAIN_DAYS[when.days], "holiday")
     for whole, day in words.MAIN_DAYS.items():
         if isinstance(when.days, periods.Days) and whole.occurrence(when.days.end.year) == when.days:
             days = day.occurrence(when.days.end.year)
-            return when if days is None else When(days, "holiday", relative=when.relative)
+            return when if days is None else DateValue(days, "holiday", relative=when.relative)
     return when
 
 

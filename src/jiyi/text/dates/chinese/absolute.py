@@ -10,8 +10,8 @@ from jiyi.text.dates import lunar
 from jiyi.text.dates.chinese import words
 from jiyi.text.dates.chinese.reader import Point
 from jiyi.text.dates.periods import (
+    DateValue,
     Days,
-    When,
     Yearly,
     add_days,
     any_day,
@@ -122,7 +122,7 @@ def year_first(reader: Reader, position: int) -> Point | None:
         if value is None or not 0 < value <= 2100:
             return None
         year = value if value >= 100 else value + (2000 if value < 50 else 1900)
-        whole = When(months(year, 1, 12), "year")
+        whole = DateValue(months(year, 1, 12), "year")
     return in_year(reader, match.end(), year, relative=whole.relative) or Point(whole, match.end(), year)
 
 
@@ -137,7 +137,7 @@ def in_year(reader: Reader, position: int, year: int, *, relative: bool) -> Poin
     today = reader.reference.today
     if reader.text.startswith(("今天", "今日"), position):
         days = month_day(year, today.month, today.day) if 2 < year < 9998 else None
-        return None if days is None else Point(When(days, "day", relative=relative), position + 2, year)
+        return None if days is None else Point(DateValue(days, "day", relative=relative), position + 2, year)
     point = _within(reader, position, sure=True)
     if point is None or isinstance(point.when.days, Days):
         return None
@@ -146,7 +146,7 @@ def in_year(reader: Reader, position: int, year: int, *, relative: bool) -> Poin
         days = point.when.days.current(today)
     if days is None:
         return None
-    return Point(When(days, point.when.kind, point.when.hours, relative=relative), point.finish, year, point.month)
+    return Point(DateValue(days, point.when.kind, point.when.hours, relative=relative), point.finish, year, point.month)
 
 
 def yearless(reader: Reader, position: int) -> Point | None:
@@ -187,8 +187,8 @@ def _lunar(reader: Reader, position: int) -> Point | None:
     if not meant:
         return None
     if number is None:
-        return Point(When(Yearly(lunar.lunar_month, (month,)), "month"), match.end())
-    return Point(When(Yearly(lunar.lunar_day, (month, number)), "day"), match.end())
+        return Point(DateValue(Yearly(lunar.lunar_month, (month,)), "month"), match.end())
+    return Point(DateValue(Yearly(lunar.lunar_day, (month, number)), "day"), match.end())
 
 
 def _holiday(reader: Reader, position: int) -> Point | None:
@@ -208,7 +208,7 @@ def _months(reader: Reader, position: int) -> Point | None:
         return None
     if (match[3] and last != first + 1) or first == last:
         return None
-    return Point(When(Yearly(months, (first, last)), "days"), match.end())
+    return Point(DateValue(Yearly(months, (first, last)), "days"), match.end())
 
 
 def _month(reader: Reader, position: int) -> Point | None:
@@ -218,7 +218,7 @@ def _month(reader: Reader, position: int) -> Point | None:
     number = words.number(match[1])
     if number is None or not 1 <= number <= 12:
         return None
-    when = When(Yearly(months, (number, number)), "month")
+    when = DateValue(Yearly(months, (number, number)), "month")
     return in_month(reader, Point(when, match.end(), month=number))
 
 
@@ -242,13 +242,13 @@ def _days(reader: Reader, month: Point) -> Point | None:
     return month.of(_one_day(month, first), note.end() if note else match.end())
 
 
-def _one_day(month: Point, day: int) -> When | None:
+def _one_day(month: Point, day: int) -> DateValue | None:
     if month.month is not None and isinstance(month.when.days, Yearly):
         return any_day(month.month, day)
     return month.when.shaped(nth_day, day, kind="day")
 
 
-def _some_days(month: Point, first: int, last: int) -> When | None:
+def _some_days(month: Point, first: int, last: int) -> DateValue | None:
     if month.month is not None and isinstance(month.when.days, Yearly):
         return any_days(month.month, first, last)
     return month.when.shaped(_numbered_days, first, last, kind="days")
@@ -268,11 +268,11 @@ def part_only(reader: Reader, position: int, month: Point) -> Point | None:
     """第三周 after 6月第一周和."""
     if month.month is None:
         return None
-    whole = Point(When(Yearly(months, (month.month, month.month)), "month"), position, month.year, month.month)
+    whole = Point(DateValue(Yearly(months, (month.month, month.month)), "month"), position, month.year, month.month)
     return _part(reader, whole)
 
 
-def _part_of(when: When, match: re.Match[str]) -> When | None:
+def _part_of(when: DateValue, match: re.Match[str]) -> DateValue | None:
     if match["third"]:
         numbers = sorted("上中下".index(character) + 1 for character in match["third"])
         return when.shaped(_thirds, numbers[0], numbers[-1], kind="part")
@@ -289,7 +289,7 @@ def _thirds(days: Days, first: int, last: int) -> Days:
     return Days(third(days, first).start, third(days, last).end)
 
 
-def _nth_of(when: When, match: re.Match[str]) -> When | None:
+def _nth_of(when: DateValue, match: re.Match[str]) -> DateValue | None:
     if match["day"]:
         return when.shaped(nth_day, words.number(match["day"]), kind="day")
     number = words.number(match["week"] or match["nth"] or "") or -1
@@ -300,7 +300,7 @@ def _nth_of(when: When, match: re.Match[str]) -> When | None:
     return when.shaped(nth_week, number, kind="week")
 
 
-def _end_days(when: When, match: re.Match[str]) -> When | None:
+def _end_days(when: DateValue, match: re.Match[str]) -> DateValue | None:
     first = match["firstdays"] is not None
     count = words.number(match["firstdays"] or match["lastdays"])
     if count is None:
@@ -316,7 +316,7 @@ def _quarter(reader: Reader, position: int, *, sure: bool) -> Point | None:
     number = words.number(match[1] or match[2])
     if number is None:
         return None
-    return Point(When(Yearly(months, (3 * number - 2, 3 * number)), "quarter"), match.end())
+    return Point(DateValue(Yearly(months, (3 * number - 2, 3 * number)), "quarter"), match.end())
 
 
 def _year_part(reader: Reader, position: int, *, sure: bool) -> Point | None:
@@ -324,10 +324,10 @@ def _year_part(reader: Reader, position: int, *, sure: bool) -> Point | None:
     match = _HALF_YEAR.match(reader.text, position)
     if match:
         first = 1 if match[1] == "上" else 7
-        return Point(When(Yearly(months, (first, first + 5)), "part"), match.end())
+        return Point(DateValue(Yearly(months, (first, first + 5)), "part"), match.end())
     match = _ISO_WEEK.match(reader.text, position) if sure else None
     if match:
-        return Point(When(Yearly(_iso_week, (words.number(match[1]),)), "week"), match.end())
+        return Point(DateValue(Yearly(_iso_week, (words.number(match[1]),)), "week"), match.end())
     match = _YEAR_ENDS.match(reader.text, position) if sure else None
     if match:
         return _end_of_year(match)
@@ -336,7 +336,7 @@ def _year_part(reader: Reader, position: int, *, sure: bool) -> Point | None:
     if match is None or (not sure and (loose or reader.before(position) in {*words.NUMERALS} - {""})):
         return None
     number = 2 if match[3] else 1 if match[1] == "初" else 3
-    whole = When(Yearly(months, (1, 12)), "year")
+    whole = DateValue(Yearly(months, (1, 12)), "year")
     return Point(whole, position).of(whole.shaped(edge, number, kind="part"), match.end())
 
 
@@ -347,11 +347,11 @@ def _end_of_year(match: re.Match[str]) -> Point | None:
         return None
     if unit == "个月":
         first, last = (13 - count, 12) if match[1] == "最后" else (1, count)
-        return Point(When(Yearly(months, (first, last)), "month" if count == 1 else "days"), match.end())
+        return Point(DateValue(Yearly(months, (first, last)), "month" if count == 1 else "days"), match.end())
     one: Kind = "day" if unit == "天" else "week"
     days = count if one == "day" else 7 * count
     of_year = last_days if match[1] == "最后" else first_days
-    whole = When(Yearly(months, (1, 12)), "year")
+    whole = DateValue(Yearly(months, (1, 12)), "year")
     return Point(whole, match.start()).of(whole.shaped(of_year, days, kind=one if count == 1 else "days"), match.end())
 
 
@@ -389,7 +389,7 @@ def decade(reader: Reader, position: int) -> Point | None:
     if number is None or number > 90:
         return None
     century = 1900 if match[1] or (not match[2] and number >= 30) else 2000
-    return Point(When(Days(date(century + number, 1, 1), date(century + number + 9, 12, 31)), "days"), match.end())
+    return Point(DateValue(Days(date(century + number, 1, 1), date(century + number + 9, 12, 31)), "days"), match.end())
 
 
 def years(reader: Reader, position: int) -> Point | None:
@@ -397,4 +397,4 @@ def years(reader: Reader, position: int) -> Point | None:
     match = _YEARS.match(reader.text, position)
     if match is None or reader.after_number(position) or int(match[1]) >= int(match[2]):
         return None
-    return Point(When(Days(date(int(match[1]), 1, 1), date(int(match[2]), 12, 31)), "days"), match.end())
+    return Point(DateValue(Days(date(int(match[1]), 1, 1), date(int(match[2]), 12, 31)), "days"), match.end())

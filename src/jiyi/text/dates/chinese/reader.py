@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from jiyi.text.dates.chinese import words
-from jiyi.text.dates.periods import When
+from jiyi.text.dates.periods import DateValue
 
 if TYPE_CHECKING:
     from jiyi.text.dates.reference_time import ReferenceTime
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 class Point:
     """One expression, where it ends, and what a shorter one after it may leave out."""
 
-    when: When
+    when: DateValue
     finish: int
     year: int | None = None
     month: int | None = None
 
-    def of(self, when: When | None, finish: int) -> Point | None:
+    def of(self, when: DateValue | None, finish: int) -> Point | None:
         """Another meaning with the same year and month; None if there is none."""
         return None if when is None else replace(self, when=when, finish=finish)
 

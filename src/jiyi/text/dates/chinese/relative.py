@@ -11,7 +11,7 @@ from jiyi.text.dates.chinese.reader import Point
 
 if TYPE_CHECKING:
     from jiyi.text.dates.chinese.reader import Reader
-    from jiyi.text.dates.periods import Unit, When
+    from jiyi.text.dates.periods import DateValue, Unit
     from jiyi.text.dates.reference_time import ReferenceTime
 
 _NAMED_DAY: Final = re.compile("|".join(sorted(words.NAMED_DAYS, key=len, reverse=True)))
@@ -143,7 +143,7 @@ def away(reader: Reader, position: int) -> Point | None:
     return Point(when, match.end())
 
 
-def _away(reference: ReferenceTime, count: str, match: re.Match[str], direction: int) -> When | None:
+def _away(reference: ReferenceTime, count: str, match: re.Match[str], direction: int) -> DateValue | None:
     what = match[3]
     if what in {"小时", "钟头", "分钟"}:
         return _hours_ago(reference, count, what) if direction < 0 else None
@@ -159,7 +159,7 @@ def _away(reference: ReferenceTime, count: str, match: re.Match[str], direction:
     return reference.away(direction * number, unit) if number else None
 
 
-def _vaguely_away(reference: ReferenceTime, count: str, unit: Unit, direction: int) -> When | None:
+def _vaguely_away(reference: ReferenceTime, count: str, unit: Unit, direction: int) -> DateValue | None:
     if count == "半":
         size, smaller = _HALF.get(unit, (0, unit))
         return reference.away(direction * size, smaller) if size else None
@@ -173,7 +173,7 @@ def _vaguely_away(reference: ReferenceTime, count: str, unit: Unit, direction: i
     return _about(reference, count, unit)
 
 
-def _about(reference: ReferenceTime, count: str, unit: Unit) -> When | None:
+def _about(reference: ReferenceTime, count: str, unit: Unit) -> DateValue | None:
     """两三天前: two numbers, one after the other."""
     near, far = words.number(count[:1]), words.number(count[1:])
     if near is None or far is None or not near < far:
@@ -181,7 +181,7 @@ def _about(reference: ReferenceTime, count: str, unit: Unit) -> When | None:
     return reference.between(far, near, unit)
 
 
-def _hours_ago(reference: ReferenceTime, count: str, what: str) -> When | None:
+def _hours_ago(reference: ReferenceTime, count: str, what: str) -> DateValue | None:
     number = 0.5 if count == "半" else words.number(count)
     if number is None:
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.text.dates import periods
 from jiyi.text.dates.holidays import HOLIDAYS
-from jiyi.text.dates.periods import When, Yearly, months
+from jiyi.text.dates.periods import DateValue, Yearly, months
 
 if TYPE_CHECKING:
     from jiyi.text.dates.periods import Hours, Unit
@@ -50,10 +50,10 @@ def year_number(text: str) -> int | None:
 WEEKDAYS: Final = {character: index for index, character in enumerate("一二三四五六日")} | {"天": 6}
 
 SEASONS: Final = {
-    "春": When(Yearly(months, (3, 5)), "season"),
-    "夏": When(Yearly(months, (6, 8)), "season"),
-    "秋": When(Yearly(months, (9, 11)), "season"),
-    "冬": When(Yearly(months, (12, 2)), "season"),
+    "春": DateValue(Yearly(months, (3, 5)), "season"),
+    "夏": DateValue(Yearly(months, (6, 8)), "season"),
+    "秋": DateValue(Yearly(months, (9, 11)), "season"),
+    "冬": DateValue(Yearly(months, (12, 2)), "season"),
 }
 SEASON_THIRDS: Final = dict.fromkeys("初早", 1) | dict.fromkeys("仲盛隆", 2) | dict.fromkeys("晚深暮", 3)
 
@@ -246,9 +246,9 @@ HOLIDAY: Final = re.compile(
 )
 
 
-def holiday(name: str) -> When:
+def holiday(name: str) -> DateValue:
     """The days of a holiday."""
-    return When(HOLIDAYS[HOLIDAY_NAMES[name]], "holiday")
+    return DateValue(HOLIDAYS[HOLIDAY_NAMES[name]], "holiday")
 
 
 HOLIDAY_FIRST: Final = "".join(sorted({name[0] for name in HOLIDAY_NAMES}))

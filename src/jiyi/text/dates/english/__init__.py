@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.text.dates.english import absolute, relative, words
 from jiyi.text.dates.english.reader import Reader
-from jiyi.text.dates.periods import DateMatch, When, Yearly, any_day, before_or_after, from_to, month_day, since
+from jiyi.text.dates.periods import DateMatch, DateValue, Yearly, any_day, before_or_after, from_to, month_day, since
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -175,7 +175,7 @@ def _next_in_list(reader: Reader, index: int) -> int:
 
 
 def _in_one_year(
-    reader: Reader, places: list[tuple[int, int]], found: list[When], after: int
+    reader: Reader, places: list[tuple[int, int]], found: list[DateValue], after: int
 ) -> tuple[list[DateMatch], int]:
     """The days at these tokens, in the year that follows the last of them."""
     year = reader.year(after)
@@ -190,7 +190,7 @@ def _in_one_year(
     return hits, after
 
 
-def _month_of(when: When) -> int | None:
+def _month_of(when: DateValue) -> int | None:
     """The month of a single day without a year."""
     if isinstance(when.days, Yearly) and when.days.rule is month_day and when.kind == "day":
         month = when.days.args[0]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.text.dates.english import words
 from jiyi.text.dates.periods import (
+    DateValue,
     Days,
-    When,
     Yearly,
     any_day,
     any_days,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _DECADE: Final = re.compile(r"((?:19|20)?)(\d0)s")
 _STRICT_PREPOSITIONS: Final = words.TIME_PREPOSITIONS - {"last", "next", "past", "each"}
 _POSSESSIVES: Final = frozenset({"the", "my", "our", "your", "his", "her", "their"})
-_WHOLE_YEAR: Final = When(Yearly(months, (1, 12)), "year")
+_WHOLE_YEAR: Final = DateValue(Yearly(months, (1, 12)), "year")
 
 
 def digits(reader: Reader, index: int) -> Hit | None:
@@ -65,10 +65,10 @@ def _year_month_day(parts: list[str]) -> tuple[int, int, int] | None:
     return (third_part, first, second) if first <= 12 else (third_part, second, first)
 
 
-def _month_of_year(parts: list[str]) -> When | None:
+def _month_of_year(parts: list[str]) -> DateValue | None:
     if len(parts) != 2 or not 1900 <= int(parts[0]) <= 2100 or not 1 <= int(parts[1]) <= 12:
         return None
-    return When(months(int(parts[0]), int(parts[1]), int(parts[1])), "month")
+    return DateValue(months(int(parts[0]), int(parts[1]), int(parts[1])), "month")
 
 
 def month_name(reader: Reader, index: int) -> tuple[int, int] | None:
@@ -141,7 +141,7 @@ def month(reader: Reader, index: int) -> Hit | None:
     day = day_number(reader, after)
     if day is not None and (reader.sure or _certain(reader, index, index, day[1])):
         return _month_and_day(reader, number, *day)
-    when = When(Yearly(months, (number, number)), "month")
+    when = DateValue(Yearly(months, (number, number)), "month")
     dated = reader.dated(when, after)
     if dated is None or dated[1] > after:
         return dated
@@ -222,7 +222,7 @@ def holiday(reader: Reader, index: int) -> Hit | None:
     return None
 
 
-def _holiday(reader: Reader, index: int, phrase: tuple[str, ...], when: When) -> Hit | None:
+def _holiday(reader: Reader, index: int, phrase: tuple[str, ...], when: DateValue) -> Hit | None:
     after = index + len(phrase)
     dated = reader.dated(when, after)
     if dated is None or reader.word(after) in words.HOLIDAY_THINGS:
@@ -262,10 +262,10 @@ def year(reader: Reader, index: int) -> Hit | None:
             return found, hit[1]
     last = _last_year(reader, index + 2, token.number) if what in {"-", "~"} else None
     if last is not None:
-        return When(Days(date(token.number, 1, 1), date(last, 12, 31)), "days"), index + 3
+        return DateValue(Days(date(token.number, 1, 1), date(last, 12, 31)), "days"), index + 3
     if not (reader.sure or reader.word(index - 1) in words.YEAR_PREPOSITIONS):
         return None
-    return When(months(token.number, 1, 12), "year"), index + 1
+    return DateValue(months(token.number, 1, 12), "year"), index + 1
 
 
 def _last_year(reader: Reader, index: int, first: int) -> int | None:
@@ -283,14 +283,14 @@ def _decade(reader: Reader, index: int) -> Hit | None:
         return None
     century = int(match[1] or (20 if match[2] < "30" else 19))
     first = century * 100 + int(match[2])
-    return When(Days(date(first, 1, 1), date(first + 9, 12, 31)), "days"), index + 1
+    return DateValue(Days(date(first, 1, 1), date(first + 9, 12, 31)), "days"), index + 1
 
 
 def whole_year(reader: Reader, index: int) -> Hit | None:
     """The year 2023; and, as a part of something else, "the year", which is any."""
     found = reader.year(index + 1) if reader.word(index + 1).isdigit() else None
     if found is not None:
-        return When(months(found[0], 1, 12), "year"), found[1]
+        return DateValue(months(found[0], 1, 12), "year"), found[1]
     return (_WHOLE_YEAR, index + 1) if reader.sure else None
 
 
@@ -321,7 +321,7 @@ def _part(hit: Hit, shape: Callable[[Days, int], Days], number: int) -> Hit | No
     return None if part is None else (part, after)
 
 
-def _long(when: When) -> bool:
+def _long(when: DateValue) -> bool:
     return isinstance(when.days, Days) and when.kind == "days" and when.days.length >= 300
 
 
@@ -346,7 +346,7 @@ def nth(reader: Reader, index: int) -> Hit | None:
     return None if found is None else (found, hit[1])
 
 
-def _nth_of(when: When, what: str, number: int, count: int | None) -> When | None:
+def _nth_of(when: DateValue, what: str, number: int, count: int | None) -> DateValue | None:
     if what in words.WEEKDAYS:
         return when.shaped(nth_weekday, words.WEEKDAYS[what], number, kind="day")
     if what == "weekend":
@@ -357,7 +357,7 @@ def _nth_of(when: When, what: str, number: int, count: int | None) -> When | Non
     return None if size is None else _nth_days(when, size, number, count)
 
 
-def _nth_days(when: When, size: int, number: int, count: int | None) -> When | None:
+def _nth_days(when: DateValue, size: int, number: int, count: int | None) -> DateValue | None:
     if count is not None:
         shape = {1: first_days, -1: last_days}.get(number)
         return None if shape is None else when.shaped(shape, size * count, kind="part")

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from jiyi.text.dates.english import words
-from jiyi.text.dates.periods import When
+from jiyi.text.dates.periods import DateValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jiyi.text.dates.reference_time import ReferenceTime
 
-Hit: TypeAlias = tuple[When, int]
+Hit: TypeAlias = tuple[DateValue, int]
 """What was read, and the index of the token after it."""
 
 Rule: TypeAlias = Callable[["Reader", int], Hit | None]
@@ -118,7 +118,7 @@ class Reader:
             return self.reference.today.year + words.OFFSETS[token.base], index + 2
         return None
 
-    def dated(self, when: When, index: int) -> Hit | None:
+    def dated(self, when: DateValue, index: int) -> Hit | None:
         """The expression in the year that follows it, if any; None if that year does not have such a day."""
         year = self.year(index)
         if year is None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from jiyi.text.dates import periods
 from jiyi.text.dates.english import words
 from jiyi.text.dates.periods import (
+    DateValue,
     Days,
-    When,
     away,
     next_to,
     week_of,
@@ -57,7 +57,7 @@ def earlier(reader: Reader, index: int) -> Hit | None:
         days = Days(hit[0].days.start, min(hit[0].days.end, today))
     else:
         days = Days(max(hit[0].days.start, today), hit[0].days.end)
-    return None if days.start > days.end else (When(days, "days", relative=True), hit[1])
+    return None if days.start > days.end else (DateValue(days, "days", relative=True), hit[1])
 
 
 def which(reader: Reader, index: int) -> Hit | None:
@@ -229,7 +229,7 @@ def _direction(reader: Reader, index: int) -> tuple[int | None, int]:
     return -1 if prior else _BEFORE_OR_AFTER.get(reader.word(index)), index + 1 + prior
 
 
-def _two_away(reader: Reader, what: str, offset: int) -> When | None:
+def _two_away(reader: Reader, what: str, offset: int) -> DateValue | None:
     reference = reader.reference
     if what in words.WEEKDAYS:
         weekday = words.WEEKDAYS[what]
@@ -241,7 +241,7 @@ def _two_away(reader: Reader, what: str, offset: int) -> When | None:
     return units[what](offset) if what in units else None
 
 
-def _next_to(when: When, what: str, direction: int) -> When | None:
+def _next_to(when: DateValue, what: str, direction: int) -> DateValue | None:
     if what in words.WEEKDAYS:
         return when.shaped(weekday_next_to, words.WEEKDAYS[what], direction, kind="day")
     if what == "weekend":
@@ -276,7 +276,7 @@ def amount(reader: Reader, index: int) -> Hit | None:
     return None if count is None else _away(reader, after + 1, int(count * size), unit)
 
 
-def _ago(reader: Reader, count: float | None, size: int, unit: Unit) -> When:
+def _ago(reader: Reader, count: float | None, size: int, unit: Unit) -> DateValue:
     if count is None:
         far, near = _UNITS_OF_A_FEW[unit]
         return reader.reference.between(far * size, near * size, unit)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.text.dates import periods
 from jiyi.text.dates.holidays import HOLIDAYS
-from jiyi.text.dates.periods import When, Yearly, months
+from jiyi.text.dates.periods import DateValue, Yearly, months
 
 if TYPE_CHECKING:
     from jiyi.text.dates.periods import Hours, Unit
@@ -62,16 +62,16 @@ WEEKDAYS: Final = {
 }
 
 SEASONS: Final = {
-    "spring": When(Yearly(months, (3, 5)), "season"),
-    "summer": When(Yearly(months, (6, 8)), "season"),
-    "autumn": When(Yearly(months, (9, 11)), "season"),
-    "fall": When(Yearly(months, (9, 11)), "season"),
-    "winter": When(Yearly(months, (12, 2)), "season"),
+    "spring": DateValue(Yearly(months, (3, 5)), "season"),
+    "summer": DateValue(Yearly(months, (6, 8)), "season"),
+    "autumn": DateValue(Yearly(months, (9, 11)), "season"),
+    "fall": DateValue(Yearly(months, (9, 11)), "season"),
+    "winter": DateValue(Yearly(months, (12, 2)), "season"),
 }
 
-QUARTERS: Final = {f"q{n}": When(Yearly(months, (3 * n - 2, 3 * n)), "quarter") for n in range(1, 5)} | {
-    "h1": When(Yearly(months, (1, 6)), "part"),
-    "h2": When(Yearly(months, (7, 12)), "part"),
+QUARTERS: Final = {f"q{n}": DateValue(Yearly(months, (3 * n - 2, 3 * n)), "quarter") for n in range(1, 5)} | {
+    "h1": DateValue(Yearly(months, (1, 6)), "part"),
+    "h2": DateValue(Yearly(months, (7, 12)), "part"),
 }
 
 TENS: Final = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
@@ -252,12 +252,12 @@ def _spellings(phrase: str) -> set[str]:
 
 
 # The phrases by their first word, the longest first.
-HOLIDAY_PHRASES: Final[dict[str, list[tuple[tuple[str, ...], When]]]] = {}
+HOLIDAY_PHRASES: Final[dict[str, list[tuple[tuple[str, ...], DateValue]]]] = {}
 for _words, _name in sorted(
     ((tuple(spelling.split()), name) for phrase, name in _PHRASES.items() for spelling in sorted(_spellings(phrase))),
     key=lambda item: -len(item[0]),
 ):
-    HOLIDAY_PHRASES.setdefault(_words[0], []).append((_words, When(HOLIDAYS[_name], "holiday")))
+    HOLIDAY_PHRASES.setdefault(_words[0], []).append((_words, DateValue(HOLIDAYS[_name], "holiday")))
 
 
 class Token(NamedTuple):

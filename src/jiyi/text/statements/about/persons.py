@@ -42,7 +42,7 @@ _SPEAKER_EN: Final = re.compile(
 )
 _SPEAKER_ZH: Final = re.compile(r"[我咱俺]|本人|自己")
 _PRONOUN: Final = re.compile(r"\b(?:he|she|they|him|her|his|them|their|it|its)\b|\b(?:he|she|they|it)'|[他她它佢]")
-# Who holds a role of the speaker's life changes: "My manager is Colm".
+# Roles that another person may hold next: "My manager is Colm".
 _ROLES: Final = ROLES | {"drummer"}
 _OWN_RELATION_EN: Final = re.compile(
     r"^(?:(?:my|our) (?:(?:new|old|oldest|other|youngest|eldest|little|big|best|older|younger|late|dear|good|close"
@@ -127,7 +127,7 @@ def about_other_persons(message: str, fact: str, new: Persons | None = None) -> 
     if new.names and old.names:
         return not (new.speaker and old.others) or not _PRONOUN.search(said)
     if (new.names and old.relations) or (old.names and new.relations):
-        # The name may be that of the relation.
+        # The named person may be the relation.
         return False
     # The speaker against somebody by name.
     return not (old.names and _PRONOUN.search(said))

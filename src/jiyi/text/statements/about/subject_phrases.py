@@ -37,7 +37,7 @@ __all__ = [
 _TELLS: Final = re.compile(rf"\d|[一二三四五六七八九十]+(?:点|号|月|日|元|块|个|次|岁)|[周月]|\b{WEEKDAY}")
 _REFERS_BACK: Final = re.compile(r"\b(?:it|that|this|him|them|its)\b|[他她它]")
 _HE_OR_SHE: Final = re.compile(r"\b(?:he|she|they|him|her|his|them|it|he's|she's|they're)\b|[他她它佢]")
-# Whoever holds a role is told of the speaker as well: "My manager is Colm", "I report to Sunita".
+# Who holds a role may be told with the speaker as the subject: "My manager is Colm", "I report to Sunita".
 _ROLES: Final = ROLES | {"doctor", "colleague"}
 _ATTRIBUTED: Final = re.compile(r"(?P<who>[^:：]{1,24})[:：]\s*(?=\D)")
 

@@ -29,11 +29,11 @@ from jiyi.text.statements.keeping.off_record import without_off_record
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.statements.keeping.steering import without_steering
 
-__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "find_statements"]
+__all__ = ["DOMAINS", "CueMatch", "Domain", "Kind", "find_statements"]
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class CueMatch:
     """Something stated, in the words in which it was."""
 
     content: str
@@ -64,13 +64,13 @@ _HAPPENS: Final = re.compile(
 _BY_DATE: Final = Rule("date", "tasks_and_schedules", 0.75, 0.7, re.compile(""), lasting=False)
 
 
-def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
+def find_statements(text: str, *, speaker: str = "user") -> list[CueMatch]:
     """What the text states that may be worth remembering, in order, each once.
 
     Of a speaker other than the user only decisions count: an assistant's reply mostly repeats or explains.
     """
     text = text[:_MAX_TEXT]
-    found: dict[str, Statement] = {}
+    found: dict[str, CueMatch] = {}
     for sentence in sentences(without_steering(without_off_record(without_code_blocks(text)))):
         for statement in _statements(sentence):
             if speaker == "user" or statement.kind == "decision":
@@ -83,7 +83,7 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
 # --- one sentence -----------------------------------------------------------------------------------------------------
 
 
-def _statements(sentence: str) -> Iterator[Statement]:
+def _statements(sentence: str) -> Iterator[CueMatch]:
     if len(sentence) > _MAX_SENTENCE or is_small_talk(sentence) or only_code(sentence):
         return
     plain = _without_code(_without_quotes(sentence))
@@ -155,12 +155,12 @@ def _side_by_side(sentence: str, plain: str) -> Iterator[tuple[str, Rule]]:
         yield sentence[start:end].strip(" ，；,;"), rule
 
 
-def _made(content: str, rule: Rule) -> Statement:
+def _made(content: str, rule: Rule) -> CueMatch:
     bare = LEAD_IN.sub("", ANNOUNCES.sub("", content)).strip() or content
     domain = rule.domain if rule.domain is not None else _domain(fold(bare), rule)
     if rule.kind == "preference" and _OF_ANOTHER.search(fold(bare)):
         domain = "social_and_relationships"
-    return Statement(bare, rule.kind, rule.confidence, domain, rule.importance)
+    return CueMatch(bare, rule.kind, rule.confidence, domain, rule.importance)
 
 
 # 王总喜欢喝茅台, "Ingrid hates surprises": somebody else's taste.

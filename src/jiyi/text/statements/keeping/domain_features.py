@@ -31,7 +31,7 @@ _TASTE: Final = any_of(
     r"|only (?:drink|eat|use|read|listen|watch|wear|buy)|i (?:mostly |really |do |just )?(?:like|love|enjoy)"
     r"|big fan|mad about)\b",
 )
-# A taste with such a reason is no taste: the body or the faith forbids it.
+# Reasons of health or faith: a dislike that has one is no matter of taste.
 _FORBIDDEN: Final = any_of(
     r"过敏|医生|大夫|心[脏慌]|拉肚子|起疹|喘|肿|胃(?:不|疼|病|炎)|痛风|血[糖压脂]|尿酸|孕|手术|戒[了掉酒烟奶糖]"
     r"|吃素|素食|信[教佛主]|清真|宗教|斋",

@@ -110,7 +110,7 @@ _LIMIT: Final = any_of(
 )
 _CLAUSE: Final = re.compile(r"[,，;；。.!！]+\s*")
 _AROUND_CLAUSE: Final = " ,，;；。.!！~…"
-# Who says more than this tells something besides.
+# A text of more clauses is taken to tell something that lasts.
 _MAX_CLAUSES: Final = 3
 
 MOMENTARY: Final = (

@@ -12,7 +12,7 @@ from jiyi.text.sentences import sentences
 from jiyi.text.statements.keeping.forget_topics import Topic, forgotten_topics, speaks_of, without_topic_requests
 
 __all__ = [
-    "Spoken",
+    "MessageText",
     "asks_only_not_to_keep",
     "keepable_texts",
     "off_record_text",
@@ -104,7 +104,7 @@ _LOOKED_AT: Final = 12_000
 _MAX_REQUEST: Final = 300
 
 
-# A message is looked at for a request of its own and for what it leaves of others, and again when it is answered.
+# Kept for a short while: the same message is checked for its own request, for earlier ones, and when it is answered.
 @lru_cache(maxsize=32)
 def _may_ask(text: str) -> bool:
     spelled = text.casefold()
@@ -116,8 +116,8 @@ def _may_ask(text: str) -> bool:
     return any(map(has, _KEEPS)) or (wide and any(map(has, _KEEPS_WIDE)))
 
 
-class Spoken(NamedTuple):
-    """A message as far as it matters here."""
+class MessageText(NamedTuple):
+    """The text of a message, and who said it."""
 
     role: str
     name: str | None
@@ -130,7 +130,7 @@ def without_off_record(text: str) -> str:
     A request that stands alone means the sentence before it, or the one after it at the beginning of a text.
     """
     if len(text) > 2 * _LOOKED_AT:
-        # The time for a very long one stays short: people say it at the beginning or at the end.
+        # Of a very long text only both ends are read, where people put such a request: so the time stays short.
         ends = text[:_LOOKED_AT], text[-_LOOKED_AT:]
         head, tail = map(without_off_record, ends)
         return text if (head, tail) == ends else f"{head}\n{text[_LOOKED_AT:-_LOOKED_AT]}\n{tail}"
@@ -157,7 +157,7 @@ def takes_back(text: str) -> bool:
     return asks_only_not_to_keep(text) or bool(forgotten_topics(text))
 
 
-def keepable_texts(said: Sequence[Spoken]) -> list[str]:
+def keepable_texts(said: Sequence[MessageText]) -> list[str]:
     """What of the messages of a conversation may be kept, one text for each.
 
     Without what a user asks not to keep, in the same message or in the next one, and without the sentences of replies
@@ -187,7 +187,7 @@ def keepable_texts(said: Sequence[Spoken]) -> list[str]:
     return kept
 
 
-def _take_back(said: Sequence[Spoken], kept: list[str], topic: Topic, name: str | None, before: int) -> None:
+def _take_back(said: Sequence[MessageText], kept: list[str], topic: Topic, name: str | None, before: int) -> None:
     """Leave out what the same person has said of a topic, and the sentences of replies that repeat it."""
     meant = [
         place
@@ -203,7 +203,7 @@ def _take_back(said: Sequence[Spoken], kept: list[str], topic: Topic, name: str 
                 kept[index] = _without_repeated(kept[index], said[place].text)
 
 
-def off_record_text(said: Sequence[Spoken]) -> str:
+def off_record_text(said: Sequence[MessageText]) -> str:
     """What the last message of a conversation asks not to keep; empty where it asks for nothing."""
     if not said or said[-1].text == without_off_record(said[-1].text):
         return ""

@@ -38,7 +38,7 @@ _FAR_DIGITS: Final = re.compile(
 )
 
 
-# What comes every year or month is not over when its day was.
+# Events that come again: they are not over when their day has passed.
 _AGAIN: Final = re.compile(
     r"\b(?:every|each|birthdays?|anniversar\w+|yearly|annual\w*)\b|每|生日|纪念日|忌日", re.IGNORECASE
 )

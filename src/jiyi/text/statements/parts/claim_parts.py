@@ -50,7 +50,7 @@ _DEPENDENT: Final = re.compile(
     r"|图啥|皮得|超|好像|基本)"
     r"|^(?:which|who|because|cause|cos|since|so|that|though|although|if|when|while|as|with|like|yes|no|thank"
     r"|hence|otherwise|apparently|mostly|not|well|honestly|truly|still|until|even|except)\b"
-    # "…, the doctor says it's a milk protein allergy": whose, the clause before tells.
+    # "…, the doctor says it's a milk protein allergy": the clause before tells whose it is.
     r"|^(?:the|my|our|his|her) \w+ (?:says|said|thinks|reckons|confirmed) (?:that )?(?:it|he|she|they)\b"
     r"|^(?:医生|大夫|老师|他们|人家|对方)说(?:是|这是|那是)"
 )
@@ -176,10 +176,10 @@ def parts_of(sentence: str) -> list[str]:
             last.subject = last.subject or who
         mentions = _IN_PASSING.search(folded) or starts_with_subject(folded) or named or _names_something(bare)
         if not omitted and mentions:
-            # After somebody was only mentioned, whose a clause without a subject is can only be guessed.
+            # The clause before only mentions somebody, so that the subject of this one could only be guessed.
             told = (begins or place == 0) and not any(pattern.search(folded) for pattern in (PRONOUN, _IN_PASSING))
             words = subject_words(bare) if told else ""
-            # 我有个女儿，对花生过敏: who is?
+            # 我有个女儿，对花生过敏 does not tell who is allergic.
             lead = "" if "有个" in words or "有一个" in words else words
         before = clause
     return [each.claim for each in found] if len(found) > 1 else [sentence]

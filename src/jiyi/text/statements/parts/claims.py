@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.code_spans import in_code, inline_code
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
@@ -68,7 +69,7 @@ _REFERS_BACK: Final = re.compile(
     r"|her|their|both|the one|this one|that one|we both)\b|^(?:他|她|它|牠|这(?:个|只|家|台)|那(?:个|只|家|台))"
 )
 _PIECES: Final = re.compile(
-    r"[，；;、]\s*|,\s+|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|：\s*|:\s+"
+    r"[，；;、]\s*|,\s+|(?<=[^\x00-\x7f]),|(?<=\S),(?=[^\x00-\x7f])|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|：\s*|:\s+"
     r"|\s*[—–]+\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
 )
 _AND_ZH: Final = "和"
@@ -139,7 +140,7 @@ def claims_of_sentences(said: Sequence[tuple[str, bool]]) -> list[ClaimText]:
     """The claims of sentences of one message; those that are not kept (`False`) only tell whom a pronoun means."""
     reading = _Reading()
     for sentence, kept in said:
-        reading.add(sentence.strip(), kept=kept)
+        reading.add(with_chinese_commas(sentence.strip()), kept=kept)
     return reading.claims
 
 

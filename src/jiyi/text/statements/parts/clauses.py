@@ -19,7 +19,8 @@ FINITE_EN: Final = re.compile(
 )
 """Common verbs, in folded text."""
 _BREAK: Final = re.compile(
-    r"[，；;]\s*|,\s+(?=\S)|\.{3,}|…+|\s+-\s+|(?<=[^\W\d])\s+(?=(?:and|but|plus) (?:i|i'm|im|i've|ive|my|we|she"
+    r"[，；;]\s*|,\s+(?=\S)|(?<=[^\x00-\x7f]),(?=\S)|(?<=\S),(?=[^\x00-\x7f])|\.{3,}|…+|\s+-\s+"
+    r"|(?<=[^\W\d])\s+(?=(?:and|but|plus) (?:i|i'm|im|i've|ive|my|we|she"
     r"|he|our|his|her)\b)",
     re.IGNORECASE,
 )

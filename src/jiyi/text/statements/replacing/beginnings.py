@@ -21,7 +21,7 @@ _TAKES_UP: Final = re.compile(
     r"|(?:最近|刚)?开始学|报了(?:个|一个)?[^，。]{1,6}(?:班|课)|迷上|爱上|入坑"
     r"|加入了?[^，。]{1,6}(?:社|队|团|俱乐部)|领养了|捡了"
 )
-# Words that tell of something that it takes the place of.
+# Words which say that the new thing takes the place of another one.
 _INSTEAD: Final = re.compile(
     r"换|改|不再|代替|\b(?:instead|rather than|switch\w*|swap\w*|replac\w*|moved|left|quit|no longer|any ?more|used to"
     r"|over to|gave up|given up|no more|bye|back to)\b"

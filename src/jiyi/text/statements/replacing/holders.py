@@ -34,7 +34,7 @@ _TOGETHER: Final = re.compile(r"^(?:we|we're|we've|our)\b|^(?:我们|咱们?|我
 _HOUSEHOLD: Final = frozenset(
     {"wife", "husband", "partner", "girlfriend", "boyfriend", "child", "son", "daughter", "kids"}
 )
-# Whose plural or short form no word of the relations is.
+# Plurals and short forms that the table of relations does not have.
 _FAMILY: Final = {
     "in-laws": "in-laws",
     "in laws": "in-laws",
@@ -100,7 +100,7 @@ def of_another_holder(message: str, fact: str) -> bool:
     if not _only_of(mine, clauses, fact) or any(may_be_one(each, mine) for each in relations_in(known)):
         return False
     if theirs != USER:
-        # A name in the one may be that of the relation in the other.
+        # A person named in one text may be the relation that the other one mentions.
         return not names_in(fact) and not any(may_be_one(each, theirs) for each in relations_in(said))
     return mine not in known and not (mine in _HOUSEHOLD and _TOGETHER.search(known))
 
@@ -112,7 +112,7 @@ def _only_of(holder: str, clauses: list[str], fact: str) -> bool:
     if (_REPORTS_ZH if has_han(first) else _REPORTS_EN).search(first) or speaker.search(
         re.sub(r"^(?:my|our|我们?|咱们?|俺)\s*", "", first)
     ):
-        # Whoever says it need not be the one whom it is about.
+        # Who reports something need not be the one whom it is about.
         return False
     for clause in map(fold, clauses[1:]):
         other = holder_of(clause)

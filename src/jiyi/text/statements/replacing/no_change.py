@@ -35,7 +35,7 @@ _CONDITION: Final = re.compile(
     r"|^(?:if|unless|once) .{1,60}?(?:,| then\b).{0,12}?(?:'ll|'d|\bwill|\bwould|\bgoing to)\b"
     r"|(?:'ll|'d|\bwill|\bwould)\b .{1,60}\b(?:if|unless|as long as)\b "
 )
-# How many more, not how many.
+# Says how many more there are, not how many in all.
 _MORE: Final = re.compile(
     r"(?:还|再|另外|额外)(?:需要?|要|想要|订|加|来|买|差|缺|添|招|多要)(?:了|个)?\s*[\d一二两三四五六七八九十百]+"
     r"|多[要订买加招来]\s*[\d一二两三四五六七八九十百]+"
@@ -92,7 +92,7 @@ _FROM_THEN_ON: Final = re.compile(
     r"|\b(?:now|from|since|started|first|new|finally|decided|permanent\w*|these days|ever"
     r"|again|married|divorced|graduated|retired|surgery|days|weeks?|months?|years?)\b"
 )
-# What somebody has lent takes the place of nothing.
+# A thing that is only lent replaces nothing.
 _LENT: Final = re.compile(
     r"借(?:我|给我|了(?:我)?(?:一?[辆台部把]))|代步车"
     r"|\b(?:(?:lent|loaned) (?:us|me)|(?:courtesy|loan) car|on loan)\b"

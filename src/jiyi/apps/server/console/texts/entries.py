@@ -51,7 +51,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "part.date": ("日期", "date"),
     "part.dense": ("含义", "meaning"),
     "part.question": ("是提问", "is a question"),
-    "part.company": ("同行", "company"),
+    "part.same_period": ("同一时段", "same period"),
     "part.score": ("合计", "sum"),
     "part.information": ("信息量", "information"),
     "part.above_mean": ("高于平均", "above the mean"),

@@ -1,10 +1,10 @@
-"""That memories were put before a model: their time of access moves, so that what is recalled again does not fade."""
+"""That memories were used, or put before a model: their time of access moves, so that they do not fade."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from jiyi.errors import StorageError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jiyi.ports import RecordStore
 
-_log = logging.getLogger("jiyi.runtime")
+_log = logging.getLogger("jiyi.recall")
 _NOTED_EVERY = timedelta(hours=1)
 _NEVER_FADE = frozenset({MESSAGE_TYPE, NOTE_TYPE})
 
@@ -31,10 +31,14 @@ def to_be_noted(hits: Iterable[MemoryEntry], scope: str) -> list[str]:
     ]
 
 
-def note_recalled(records: RecordStore, scope: str, ids: Sequence[str]) -> None:
-    """Note when these were recalled; being shown counts less than being used."""
+def note_access(
+    records: RecordStore, scope: str, ids: Sequence[str], *, at: datetime | None = None, used: bool = False
+) -> None:
+    """Note when these were accessed, now unless `at` is given; being shown counts less than being used."""
+    if not ids:
+        return
     try:
-        records.touch(ids, clock.utc_now(), used=False, scope=scope)
+        records.touch(ids, at or clock.utc_now(), used=used, scope=scope)
     except StorageError as error:
-        # The answer is there; that it was given only delays fading.
+        # The answer is there. That it was given could not be noted, which only makes these fade a little sooner.
         _log.warning("recalled memories could not be touched: %s", type(error).__name__)
