@@ -101,6 +101,10 @@ class EntryStore(Protocol):
         """Which of these ids the filters admit; quicker than `fetch` where the entries are not needed."""
         ...
 
+    def reflections(self, scopes: Sequence[str]) -> list[str]:
+        """Ids of the active reflections of these scopes."""
+        ...
+
     def few_matching(self, filters: Filters, *, limit: int) -> list[str] | None:
         """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
         ...

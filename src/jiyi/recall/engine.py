@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from jiyi.contexts import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
@@ -20,15 +20,15 @@ from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.model.recalled import NO_EMBEDDER, RecalledEntries, notes_of
 from jiyi.ports import ALONE, EmbedsQuestions
 from jiyi.ports.optional import provides
+from jiyi.recall.comparison import Comparison, TextAnswer
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import current_first, mark_corrected
 from jiyi.recall.filter_pushdown import push_down_filters, short_because_of_expiry
 from jiyi.recall.freshness import Freshness, not_answered
-from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
+from jiyi.recall.proposers import PROPOSERS, TEXT, Proposer, ask
 from jiyi.recall.question import text_to_embed, without_shouting
-from jiyi.recall.ranking import rank
+from jiyi.recall.reflections import in_free_places
 from jiyi.recall.request import Answer, Request, check_mode
-from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, answer_by_tags
@@ -45,15 +45,12 @@ if TYPE_CHECKING:
         RecordStore,
         Reranker,
         ScopeReader,
-        TermRow,
-        TermStatistics,
         TextIndex,
         TextSource,
         VectorIndex,
         Vectors,
         VectorScan,
     )
-    from jiyi.recall.gather import CandidateSet
     from jiyi.text import Analyzer
 
 
@@ -61,18 +58,6 @@ R = TypeVar("R")
 _MAX_ARCHIVED: Final = 10_000
 """How many archived entries a question about an earlier time looks at, those that expired last."""
 WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
-
-
-class _TextAnswer(NamedTuple):
-    """A search, and what its text source has answered so far. Each step returns one that knows more."""
-
-    search: Search
-    coverage: list[IndexCoverage]
-    proposed: Sequence[str] = ()
-    statistics: TermStatistics | None = None
-    """`None` where the text source did not answer."""
-    ahead: Sequence[TermRow] = ()
-    """Proposals that were read already; each has no neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +88,13 @@ class RecallEngine:
         return RecalledEntries(answer.hits, notes=notes_of(answer.coverage))
 
     def answer_counted(self, request: Request) -> Answer:
-        """The same with how many candidates there were. Every entrance passes here.
+        """The same with how many candidates there were. Every entrance passes here."""
+        answer = self.answer_apart(request)
+        hits = in_free_places(answer.hits, answer.reflections, request.limit)
+        return answer._replace(hits=hits, reflections=())
+
+    def answer_apart(self, request: Request) -> Answer:
+        """The same with the reflections apart from the hits, each text once: the hits are as if there were none.
 
         An index that was deleted or turns out to be damaged is rebuilt, and asked once more.
         """
@@ -153,8 +144,11 @@ class RecallEngine:
         else:
             answer = self._recall(request, now)
         if request.context:
-            hits = add_context(answer.hits, request, self.text, self.store, self._freshness)
-            answer = answer._replace(hits=hits)
+            given = [
+                add_context(hits, request, self.text, self.store, self._freshness) if hits else []
+                for hits in (answer.hits, list(answer.reflections))
+            ]
+            answer = answer._replace(hits=given[0], reflections=given[1])
         return answer
 
     def _recall(self, request: Request, now: datetime) -> Answer:
@@ -188,7 +182,7 @@ class RecallEngine:
         text = self._ask_text(text) if proposing is None else proposing.result()
         return self._finish(text._replace(search=text.search.with_vectors(vectors)), vector_coverage, now)
 
-    def _is_large(self, text: _TextAnswer) -> bool:
+    def _is_large(self, text: TextAnswer) -> bool:
         """Whether the text proposers take longer than what another thread costs.
 
         That thread delays the many small steps of embedding a little. Beside the comparison of the vectors alone it
@@ -208,7 +202,7 @@ class RecallEngine:
         asked: Vectors | ModelError | None = None
         search = self._begin(request, now)
         # As a rule these are the texts that will be read, and tell how to word the question.
-        known = self._count_words(_TextAnswer(search.with_text(reader.last_read(request.filters)), []))
+        known = self._count_words(TextAnswer(search.with_text(reader.last_read(request.filters)), []))
         expected = self._wording(known)
         if self._asks_vectors(request, vector_coverage) and self.vectors is not None and self.embedder is not None:
             asked = self._embedded(self.embedder, request, expected)
@@ -224,7 +218,7 @@ class RecallEngine:
         if source is known.search.sources.text:
             text, wording = known._replace(coverage=coverage), expected
         else:
-            text = self._count_words(_TextAnswer(search.with_text(source), coverage))
+            text = self._count_words(TextAnswer(search.with_text(source), coverage))
             wording = self._wording(text)
         compared = reading.compared
         if compared is not None and self.embedder is not None and wording != expected:
@@ -247,48 +241,21 @@ class RecallEngine:
         text = text._replace(search=text.search.with_vectors(filtered))
         return self._finish(text, vector_coverage, now)._replace(may_be_corrected=reading.corrected), vector
 
-    def _finish(self, text: _TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
+    def _finish(self, text: TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
         """Candidates from the answers of all sources, in order."""
         coverage = [*text.coverage, *vector_coverage]
         try:
-            found = self._collect_candidates(text, coverage)
+            answer = self._comparison.answer(text, coverage, now)
         except IndexUnavailableError as error:
             if text.search.sources.vectors is None:
                 raise
             # The vectors became unreachable in the middle of the answer.
             coverage = [*text.coverage, not_answered(vector_coverage[-1], error)]
-            found = self._collect_candidates(text._replace(search=text.search.with_vectors(None)), coverage)
-        if found is None:
+            answer = self._comparison.answer(text._replace(search=text.search.with_vectors(None)), coverage, now)
+        if answer is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        ranked = self._ranked(text.search, found, tuple(coverage), now)
-        return Answer(ranked, len(found.ids), coverage=tuple(coverage))
-
-    def _ranked(
-        self, search: Search, found: CandidateSet, coverage: tuple[IndexCoverage, ...], now: datetime
-    ) -> list[MemoryEntry]:
-        request = search.request
-        if self.reranker is None or request.weights is not None or not request.rerank:
-            return rank(search, found, coverage, now, self.store, self.analyzer)
-        wide = search._replace(request=replace(request, limit=max(request.limit, self.settings.rerank_candidates)))
-        hits = rank(wide, found, coverage, now, self.store, self.analyzer)
-        return rerank(self.reranker, request.query, hits, self.settings)[: request.limit]
-
-    def _collect_candidates(self, text: _TextAnswer, coverage: list[IndexCoverage]) -> CandidateSet | None:
-        """What was proposed, with what the scorer needs; `None` when no source could answer."""
-        from jiyi.recall.gather import gather, gather_without_text
-
-        search, vectors = text.search, text.search.sources.vectors
-        if vectors is None and (text.statistics is None or search.request.mode == "semantic"):
-            return None
-        later = ask(self.proposers, (VECTORS, RECORDS), search, coverage)
-        if text.statistics is None:
-            return gather_without_text(search, later)
-        proposed = list(dict.fromkeys([*text.proposed, *later]))
-        if not proposed and any(not part.answered for part in coverage if part.index != VECTORS or vectors is not None):
-            # A proposer failed and the others found nothing: that is not an empty answer.
-            return None
-        return gather(search, proposed, text.statistics, text.ahead)
+        return answer
 
     def _as_of(self, text: TextSource, request: Request) -> TextSource:
         """The source, for a question about an earlier time with what had not expired then and is archived now."""
@@ -297,6 +264,10 @@ class RecallEngine:
             return text
         entries = self.store.archived(request.filters, limit=_MAX_ARCHIVED)
         return self.with_archived(text, entries) if entries else text
+
+    @property
+    def _comparison(self) -> Comparison:
+        return Comparison(self.store, self.analyzer, self.settings, self.proposers, self.reranker)
 
     # --- asking the sources ---------------------------------------------------------------------------------------
 
@@ -321,7 +292,7 @@ class RecallEngine:
         coverage.append(IndexCoverage("vectors", answered=False, note=NO_EMBEDDER))
         return False
 
-    def _in_parallel(self, text: _TextAnswer, scanned: Event) -> Future[_TextAnswer]:
+    def _in_parallel(self, text: TextAnswer, scanned: Event) -> Future[TextAnswer]:
         """With the proposals of the text source, asked in another thread; in this one if the system gives no further.
 
         Comparing takes longer than they do, so as a rule they are there when this thread needs them.
@@ -331,7 +302,7 @@ class RecallEngine:
         except RuntimeError as error:
             if resource_limit(error) is None:
                 raise
-        answer: Future[_TextAnswer] = Future()
+        answer: Future[TextAnswer] = Future()
         answer.set_result(self._ask_text(text))
         return answer
 
@@ -390,15 +361,15 @@ class RecallEngine:
         found = float(judge(wording))
         return found if self._asked_as_question(request) else min(0.0, found)
 
-    def _begin_with_text(self, request: Request, now: datetime, head: LogPosition) -> _TextAnswer:
+    def _begin_with_text(self, request: Request, now: datetime, head: LogPosition) -> TextAnswer:
         """The question taken apart, with the statistics of its words in the text index."""
         part, text = self._freshness.text(self.text, request.filters.scopes, head)
-        found = _TextAnswer(self._begin(request, now), [part])
+        found = TextAnswer(self._begin(request, now), [part])
         if not part.answered:
             return found
         return self._count_words(found._replace(search=found.search.with_text(self._as_of(text, request))))
 
-    def _read_ahead(self, text: _TextAnswer, scanned: Event) -> _TextAnswer:
+    def _read_ahead(self, text: TextAnswer, scanned: Event) -> TextAnswer:
         """With the proposals of the text source and their term rows, while the vectors are compared.
 
         Not after the vectors have been `scanned`: the caller would wait. The records are not read: most of them are not
@@ -414,7 +385,7 @@ class RecallEngine:
         # The order of what has neighbours is known only when all proposals are read together.
         return found._replace(ahead=ahead) if all(row.thread.startswith(ALONE) for row in ahead) else found
 
-    def _count_words(self, found: _TextAnswer) -> _TextAnswer:
+    def _count_words(self, found: TextAnswer) -> TextAnswer:
         """With the statistics of the text source."""
         search, text = found.search, found.search.sources.text
         if text is None:
@@ -427,7 +398,7 @@ class RecallEngine:
             return found._replace(search=search.with_text(None), coverage=[not_answered(first, error), *others])
         return found._replace(statistics=statistics)
 
-    def _wording(self, found: _TextAnswer) -> str:
+    def _wording(self, found: TextAnswer) -> str:
         """The text to embed. What does not ask is embedded as it is, so that an entry's own text finds the entry."""
         request = found.search.request
         if found.statistics is None or request.by_similarity or not is_question(request.query):
@@ -435,7 +406,7 @@ class RecallEngine:
         wording = text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
         return without_shouting(wording)
 
-    def _ask_text(self, found: _TextAnswer) -> _TextAnswer:
+    def _ask_text(self, found: TextAnswer) -> TextAnswer:
         """With the proposals of the text source."""
         if found.search.sources.text is None:
             return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from jiyi.model import clock
+from jiyi.model.entry import REFLECTION_TYPE
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
@@ -21,7 +23,7 @@ from jiyi.text.term_ids import term_id
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from jiyi.ports import TermRow, TermStatistics, TextSource
+    from jiyi.ports import TermRow, TermStatistics, TextSource, Vectors
     from jiyi.recall.question import Period, Question
     from jiyi.recall.scorer import Floats, Rows
     from jiyi.recall.search import FilteredScan, Search
@@ -115,7 +117,7 @@ def gather(
             inside_dates=_inside_dates(search),
             cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
             only_dates=question.only_dates,
-            mean_cosine=_usual_similarity(vectors) if vectors is not None else 0.0,
+            mean_cosine=_usual_similarity(vectors, search.reflections) if vectors is not None else 0.0,
             question_share=_unanswered(rows, threads, row_question_share, weights, search.request.query)[scored],
             query_is_question=is_question(search.request.query),
             row_question_share=row_question_share,
@@ -157,7 +159,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> CandidateSet:
             inside_dates=0,
             cosine=vectors.of(ids).astype(np.float64),
             only_dates=False,
-            mean_cosine=_usual_similarity(vectors),
+            mean_cosine=_usual_similarity(vectors, search.reflections),
             question_share=np.zeros(count),
             query_is_question=False,
             row_question_share=np.zeros(count),
@@ -179,17 +181,30 @@ def _inside_dates(search: Search) -> int:
     if not search.periods:
         return 0
     periods = tuple((period.start, period.end) for period in search.periods)
-    return search.sources.records.count(Filters(search.request.filters.scopes, periods=periods))
+    # A reflection did not happen when it was made.
+    without = (REFLECTION_TYPE,) if search.reflections else ()
+    filters = Filters(search.request.filters.scopes, periods=periods, without_types=without)
+    return search.sources.records.count(filters)
 
 
-def _usual_similarity(vectors: FilteredScan) -> float:
-    """How similar the question is to a text that has nothing to do with it, as far as the searched ones tell."""
+def _usual_similarity(vectors: FilteredScan, reflections: AbstractSet[str]) -> float:
+    """How similar the question is to a text that has nothing to do with it, as far as the searched ones tell.
+
+    Reflections are similar to what they were made of, and tell nothing.
+    """
     mean, count = vectors.scan.mean, vectors.scan.count
     if vectors.allowed is not None:
-        similarities = vectors.of(vectors.allowed, rough=True)
-        known = similarities[np.isfinite(similarities)]
+        known = _finite(vectors.of([each for each in vectors.allowed if each not in reflections], rough=True))
         mean, count = (float(known.mean()), len(known)) if len(known) else (0.0, 0)
+    elif reflections:
+        theirs = _finite(vectors.of(sorted(reflections), rough=True))
+        total, count = mean * count - float(theirs.sum(dtype=np.float64)), count - len(theirs)
+        mean = total / count if count > 0 else 0.0
     return mean * count / (count + _PRIOR_TEXTS)
+
+
+def _finite(similarities: Vectors) -> Vectors:
+    return similarities[np.isfinite(similarities)]
 
 
 class _Threads(NamedTuple):

@@ -13,7 +13,7 @@ from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.overfetch import FACTOR, Fetched, enough, fetch_until_enough
 from jiyi.recall.freshness import not_answered
-from jiyi.recall.search import passing, vector_limit
+from jiyi.recall.search import passing
 
 if TYPE_CHECKING:
     from jiyi.model.filters import Filters
@@ -85,7 +85,7 @@ class WordProposer:
         if text is None or search.request.mode == "semantic":
             return []
         terms = (*search.question.words, *search.question.attributes)
-        return _matches(search, text, "words", terms, filters, limit, labels=True)
+        return search.first(lambda asked: _matches(search, text, "words", terms, filters, asked, labels=True), limit)
 
 
 class BigramProposer:
@@ -103,7 +103,9 @@ class BigramProposer:
         text, bigrams = search.sources.text, search.question.bigrams
         if text is None or not bigrams or search.request.mode == "semantic":
             return []
-        return _matches(search, text, "bigrams", bigrams, filters, limit, labels=False)
+        return search.first(
+            lambda asked: _matches(search, text, "bigrams", bigrams, filters, asked, labels=False), limit
+        )
 
 
 class VectorProposer:
@@ -117,8 +119,10 @@ class VectorProposer:
         vectors = search.sources.vectors
         if vectors is None:
             return []
-        found = vectors.best(vector_limit(search.request, search.settings))
-        return found if search.dated is None else found + vectors.best_in(search.dated_limit, search.dated)
+        found, dated = search.most_similar(vectors), search.dated
+        if dated is None:
+            return found
+        return found + search.first(lambda asked: vectors.best_in(asked, dated), search.dated_limit)
 
 
 class DateProposer:
@@ -129,9 +133,12 @@ class DateProposer:
 
     def propose(self, search: Search) -> Sequence[str]:
         """Ids of the newest entries of these times."""
-        if search.dated is None or search.sources.vectors is not None:
+        dated, records = search.dated, search.sources.records
+        if dated is None or search.sources.vectors is not None:
             return []
-        return [entry.id for entry in search.sources.records.page(search.dated, limit=search.dated_limit, offset=0)]
+        return search.first(
+            lambda asked: [entry.id for entry in records.page(dated, limit=asked, offset=0)], search.dated_limit
+        )
 
 
 PROPOSERS: Final[tuple[Proposer, ...]] = (WordProposer(), BigramProposer(), VectorProposer(), DateProposer())

@@ -13,7 +13,6 @@ from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCo
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.duplicates import DuplicateFilter, Same
-from jiyi.recall.search import vector_limit
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
 from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
@@ -165,7 +164,7 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: Record
         places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
     weighing = relevances
     if request.by_similarity and (vectors := search.sources.vectors) is not None and scores.similarity is not None:
-        similar = set(vectors.best(vector_limit(request, search.settings)))
+        similar = set(search.most_similar(vectors))
         # An entry that the vector index has not taken in yet is found by its words, and counts by its share of them.
         compared = np.isfinite(scores.similarity)
         places = [place for place in places if found.ids[place] in similar or not compared[place]]

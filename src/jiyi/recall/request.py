@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
@@ -52,6 +53,8 @@ class Answer(NamedTuple):
     hits: list[MemoryEntry]
     candidates: int
     """How many entries were compared."""
+    reflections: Sequence[MemoryEntry] = ()
+    """What was found beside the hits and drawn from several entries, best first; empty once it is among the hits."""
     may_be_corrected: bool = True
     """Whether facts of the hits may have been corrected; only a search that has looked says no."""
     coverage: tuple[IndexCoverage, ...] = ()

@@ -12,6 +12,7 @@ from jiyi.model.overfetch import Fetched, enough, fetch_until_enough
 from jiyi.ports import ComparesLists
 from jiyi.ports.optional import provides
 from jiyi.recall.question import Period, Question, read_question
+from jiyi.recall.reflections import first_beside
 
 if TYPE_CHECKING:
     from jiyi.ports import RecordStore, TextSource, Vectors, VectorScan
@@ -159,6 +160,8 @@ class Search(NamedTuple):
     """The filters together with these times; `None` where there are none."""
     offset: timedelta
     """Of the user's time zone from UTC."""
+    reflections: frozenset[str] = frozenset()
+    """Ids of all reflections of the scopes: they use up no place of another candidate."""
 
     @property
     def word_limit(self) -> int:
@@ -169,6 +172,19 @@ class Search(NamedTuple):
     def dated_limit(self) -> int:
         """How many proposals of each kind from the named times an answer needs."""
         return max(self.settings.dated_candidates, 2 * self.request.limit)
+
+    def first(self, fetch: Callable[[int], list[str]], limit: int) -> list[str]:
+        """The best `limit` of what `fetch` gives, and the reflections among them."""
+        return first_beside(fetch, limit, self.reflections) if self.reflections else fetch(limit)
+
+    def most_similar(self, vectors: FilteredScan) -> list[str]:
+        """What is proposed by meaning."""
+        return self.first(vectors.best, vector_limit(self.request, self.settings))
+
+    def without_reflections(self) -> Search:
+        """The same search, for which there are no reflections."""
+        left_out = self.request.left_out | self.reflections
+        return self._replace(request=replace(self.request, left_out=left_out))
 
     def with_text(self, text: TextSource | None) -> Search:
         """The same search that asks this source for words."""
@@ -203,6 +219,7 @@ def begin_search(
         periods,
         dated=replace(request.filters, periods=within) if within else None,
         offset=zone.utcoffset(today.replace(tzinfo=None)) or timedelta(),
+        reflections=frozenset(store.reflections(request.filters.scopes)),
     )
 
 

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.match_cache import MatchCache
+from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database
+from jiyi.model.entry import REFLECTION_TYPE
 from jiyi.model.filters import Filters
 
 if TYPE_CHECKING:
     from jiyi.backends.records.sampled_matches import SampledMatches
+
+_REFLECTIONS = (
+    f"SELECT id FROM memory_records WHERE scope IN :scopes AND memory_type = '{REFLECTION_TYPE}' "
+    f"AND domain IS NOT NULL AND {ACTIVE}"
+)
 
 
 class FilteredIds:
@@ -51,6 +58,10 @@ class FilteredIds:
         sql = f"SELECT id FROM memory_records WHERE id IN :ids AND {condition}"
         params["ids"] = list(ids)
         return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
+
+    def reflections(self, scopes: Sequence[str]) -> list[str]:
+        """Ids of the active reflections of these scopes; an index has no others."""
+        return [row[0] for row in self._database.query(_REFLECTIONS, {"scopes": list(scopes)}, scopes)]
 
     def few_matching(self, filters: Filters, *, limit: int) -> list[str] | None:
         """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""

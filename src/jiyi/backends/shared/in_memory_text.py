@@ -21,7 +21,7 @@ from jiyi.backends.shared.filters import (
     Word,
     conditions,
 )
-from jiyi.backends.shared.term_rows import UNIT, mean_length
+from jiyi.backends.shared.term_rows import NOT_COUNTED, UNIT, mean_length
 from jiyi.model import clock
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.model.filters import Filters
@@ -90,6 +90,9 @@ class InMemoryTextIndex:
             for name, place in (("words", _LENGTH), ("bigrams", _BIGRAM_LENGTH))
         }
 
+        counted = (row[_COUNTED] != NOT_COUNTED for row in self._rows)
+        self._in_statistics = np.fromiter(counted, dtype=np.bool_, count=len(self._rows))
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -118,7 +121,7 @@ class InMemoryTextIndex:
             self._totals = self._summed()
         mean_length, mean_bigram_length, conversations, mean_conversation_length = self._totals
         return TermStatistics(
-            entries=len(self._rows),
+            entries=int(self._in_statistics.sum()),
             mean_length=mean_length,
             mean_bigram_length=mean_bigram_length,
             word_df=self._df("words", words),
@@ -133,8 +136,8 @@ class InMemoryTextIndex:
         conversations = self._conversations()
         lengths = [int(self._lengths["words"][places].sum()) for places in conversations.values()]
         return (
-            _mean(self._lengths["words"]),
-            _mean(self._lengths["bigrams"]),
+            _mean(self._lengths["words"][self._in_statistics]),
+            _mean(self._lengths["bigrams"][self._in_statistics]),
             conversations,
             _mean(np.asarray(lengths, dtype=np.int64)),
         )
@@ -195,7 +198,7 @@ class InMemoryTextIndex:
                 if row[_BIGRAMS]:
                     terms[place], counts[place] = row[_BIGRAMS], row[_BIGRAM_COUNTS]
                     counted[place] = row[_COUNTED_BIGRAMS]
-        return PackedTexts(terms, counts, counted)
+        return PackedTexts(terms, counts, [max(0, number) for number in counted])
 
     def _df(self, field: str, terms: Sequence[str]) -> tuple[int, ...]:
         if not terms:

@@ -29,6 +29,8 @@ WORDS, BIGRAMS, CONVERSATIONS = 0, 1, 2
 
 _MAX_COUNT = 255
 _NO_POSITION = -1
+NOT_COUNTED = -1
+"""Instead of the number of terms with statistics: the text itself is in none, as if it were not there."""
 
 
 class CollectionStatistics(NamedTuple):
@@ -93,7 +95,7 @@ class Features:
     """Empty if they are the same as the words."""
     bigram_counts: bytes
     counted: int
-    """How many of the words have statistics."""
+    """How many of the words have statistics; `NOT_COUNTED` for a reflection, by which no other text is measured."""
     counted_bigrams: int
 
 
@@ -110,6 +112,8 @@ def features_of(analysed: Analysed) -> Features:
     else:
         # Without Han characters the bigrams are the words: stored once.
         bigrams, bigram_counts, counted_bigrams = b"", b"", 0
+    if entry.memory_type == REFLECTION_TYPE:
+        counted = counted_bigrams = NOT_COUNTED
     return Features(
         scope=entry.scope,
         thread=_thread(entry),
@@ -177,6 +181,8 @@ def statistics_change(removed: Sequence[Features], added: Sequence[Features]) ->
     counted: defaultdict[tuple[str, int, int], Counter[int]] = defaultdict(Counter)
     for rows, sign in ((removed, -1), (added, 1)):
         for row in rows:
+            if row.counted == NOT_COUNTED:
+                continue
             words = array("I", row.words)[: row.counted]
             bigrams = array("I", row.bigrams)[: row.counted_bigrams] if row.bigrams else words
             counted[row.scope, WORDS, sign].update(words)
@@ -212,11 +218,13 @@ def _thread(entry: MemoryEntry) -> str:
     """The thread of an entry; entries of one thread are neighbours.
 
     The entries of a conversation are one thread, and so are all entries of which it is known when they happened. Any
-    other entry is alone, because the time of storing says nothing about its subject.
+    other entry is alone, because the time of storing says nothing about its subject. So is a reflection, which would
+    stand between two messages.
     """
-    if entry.conversation_id is not None:
+    if entry.conversation_id is not None and entry.memory_type != REFLECTION_TYPE:
         return CONVERSATION + entry.conversation_id
-    return TIMED if entry.occurred_at is not None else ALONE + entry.id
+    timed = entry.occurred_at is not None and entry.memory_type != REFLECTION_TYPE
+    return TIMED if timed else ALONE + entry.id
 
 
 def _packed(counting: Sequence[str], others: Sequence[str]) -> tuple[bytes, bytes, int]:

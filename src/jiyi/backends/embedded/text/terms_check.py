@@ -21,13 +21,13 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
     entries = _sums(
         connection,
         "SELECT scope, count(*), sum(:unit / max(length, :floor)), sum(:unit / max(bigram_length, :floor)) "
-        "FROM entry_terms GROUP BY scope",
+        "FROM entry_terms WHERE counted >= 0 GROUP BY scope",
         {"unit": unit, "floor": length_floor},
     )
     terms = _sums(
         connection,
         "SELECT scope, sum(counted), sum(iif(length(bigrams), counted_bigrams, counted)) FROM entry_terms "
-        "GROUP BY scope",
+        "WHERE counted >= 0 GROUP BY scope",
     )
     in_conversations = _sums(
         connection,

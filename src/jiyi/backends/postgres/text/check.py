@@ -21,7 +21,7 @@ _SHORT = f"({UNIT} / greatest({{0}}, {LENGTH_FLOOR}))"
 _ENTRIES = (
     f"SELECT scope, entries AS a, shortness AS b, bigram_shortness AS c FROM {SCOPES} WHERE entries <> 0",
     f"""SELECT scope, count(*) AS a, sum({_SHORT.format("length")})::bigint AS b,
-        sum({_SHORT.format("bigram_length")})::bigint AS c FROM {TEXTS} GROUP BY scope""",
+        sum({_SHORT.format("bigram_length")})::bigint AS c FROM {TEXTS} WHERE counted >= 0 GROUP BY scope""",
 )
 _TERMS = (
     f"""SELECT s.scope, sum(t.df) FILTER (WHERE field = 0)::bigint AS a,
@@ -30,7 +30,7 @@ _TERMS = (
         GROUP BY s.scope HAVING sum(t.df) FILTER (WHERE field < 2) <> 0""",
     f"""SELECT scope, sum(counted)::bigint AS a,
         sum(CASE WHEN bigrams = '' THEN counted ELSE counted_bigrams END)::bigint AS b, 0 AS c
-        FROM {TEXTS} GROUP BY scope HAVING sum(counted) + sum(counted_bigrams) <> 0""",
+        FROM {TEXTS} WHERE counted >= 0 GROUP BY scope HAVING sum(counted) + sum(counted_bigrams) <> 0""",
 )
 _CONVERSATIONS = (
     f"""SELECT scope, sum(entries)::bigint AS a, sum(length)::bigint AS b, 0 AS c FROM {CONVERSATION_LENGTHS}

@@ -1,0 +1,88 @@
+"""From what was proposed for a question to its hits: compared, put in order, reflections beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from jiyi.recall.proposers import RECORDS, VECTORS, Proposer, ask
+from jiyi.recall.ranking import rank
+from jiyi.recall.reflections import split
+from jiyi.recall.request import Answer
+from jiyi.recall.reranking import rerank
+
+if TYPE_CHECKING:
+    from jiyi.model.entry import IndexCoverage, MemoryEntry
+    from jiyi.ports import RecordStore, Reranker, TermRow, TermStatistics
+    from jiyi.recall.gather import CandidateSet
+    from jiyi.recall.search import Search
+    from jiyi.recall.settings import RecallSettings
+    from jiyi.text import Analyzer
+
+
+class TextAnswer(NamedTuple):
+    """A search, and what its text source has answered so far. Each step returns one that knows more."""
+
+    search: Search
+    coverage: list[IndexCoverage]
+    proposed: Sequence[str] = ()
+    statistics: TermStatistics | None = None
+    """`None` where the text source did not answer."""
+    ahead: Sequence[TermRow] = ()
+    """Proposals that were read already; each has no neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compares the candidates of one question with it."""
+
+    store: RecordStore
+    analyzer: Analyzer
+    settings: RecallSettings
+    proposers: Sequence[Proposer]
+    reranker: Reranker | None
+
+    def answer(self, text: TextAnswer, coverage: list[IndexCoverage], now: datetime) -> Answer | None:
+        """The best of what was proposed; `None` when no source could answer."""
+        # It brings numpy, which a program that only writes need not load.
+        from jiyi.recall.gather import gather, gather_without_text
+
+        search, vectors = text.search, text.search.sources.vectors
+        if vectors is None and (text.statistics is None or search.request.mode == "semantic"):
+            return None
+        later = ask(self.proposers, (VECTORS, RECORDS), search, coverage)
+        proposed = list(dict.fromkeys([*text.proposed, *later]))
+        if text.statistics is None:
+            proposed = later
+        elif not proposed and any(
+            not part.answered for part in coverage if part.index != VECTORS or vectors is not None
+        ):
+            # A proposer failed and the others found nothing: that is not an empty answer.
+            return None
+
+        def collected(search: Search) -> CandidateSet:
+            if text.statistics is None:
+                return gather_without_text(search, proposed)
+            return gather(search, proposed, text.statistics, text.ahead)
+
+        known = tuple(coverage)
+        if search.reflections.isdisjoint(proposed):
+            found = collected(search)
+            return Answer(self._ranked(search, found, known, now), len(found.ids), coverage=known)
+        alone, found = search.without_reflections(), collected(search)
+        hits = self._ranked(alone, collected(alone), known, now)
+        wide = search._replace(request=replace(search.request, limit=len(found.ids)))
+        reflections = split(rank(wide, found, known, now, self.store, self.analyzer))[1]
+        return Answer(hits, len(found.ids), reflections, coverage=known)
+
+    def _ranked(
+        self, search: Search, found: CandidateSet, coverage: tuple[IndexCoverage, ...], now: datetime
+    ) -> list[MemoryEntry]:
+        request = search.request
+        if self.reranker is None or request.weights is not None or not request.rerank:
+            return rank(search, found, coverage, now, self.store, self.analyzer)
+        wide = search._replace(request=replace(request, limit=max(request.limit, self.settings.rerank_candidates)))
+        hits = rank(wide, found, coverage, now, self.store, self.analyzer)
+        return rerank(self.reranker, request.query, hits, self.settings)[: request.limit]
