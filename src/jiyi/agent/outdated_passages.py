@@ -14,7 +14,7 @@ from typing import Final
 
 from jiyi.agent.dependencies import AgentDeps
 from jiyi.longterm.conflicts import OpenConflicts
-from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, MemoryEntry
+from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.text import fold
 from jiyi.text.statements.about.content_words import content_words
 from jiyi.text.statements.about.persons import persons_of
@@ -36,7 +36,8 @@ def outdated_passages(
     deps: AgentDeps, passages: Sequence[MemoryEntry], shown: Iterable[MemoryEntry], conflicts: OpenConflicts
 ) -> set[str]:
     """The ids of the passages that something later has most likely changed. Facts are marked as in every block."""
-    facts = {each.id for each in passages if each.memory_type == FACT_TYPE and each.id in conflicts}
+    known = conflicts.with_reflections(passages)
+    facts = {each.id for each in passages if each.memory_type in {FACT_TYPE, REFLECTION_TYPE} and each.id in known}
     said = [each for each in passages if each.memory_type == MESSAGE_TYPE and each.role == "user"]
     said = [each for each in said if not each.corrected_by]
     linked = _linked(deps, said, conflicts) if said else set()

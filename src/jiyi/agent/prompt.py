@@ -187,6 +187,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         return True
     states = _states_something(query)
     relevant = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE and states(hit)]
+    blocks.conflicts = blocks.conflicts.with_reflections(found)
     hits = [hit for hit in blocks.conflicts.newer_first(relevant) if not said.already(hit)]
     blocks.longterm = await deps.run(
         build_context,
@@ -249,7 +250,9 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     language = detect_language(query)
     states = _states_something(query)
     shown: list[MemoryEntry] = []
-    for hit in _whole_messages([hit for hit in hits if states(hit)]):
+    passages = _whole_messages([hit for hit in hits if states(hit)])
+    # A reflection uses up no line of what it was made of.
+    for hit in sorted(passages, key=lambda hit: hit.memory_type == REFLECTION_TYPE):
         if len(blocks.passages) == _PASSAGES:
             break
         if said.already(hit):

@@ -12,7 +12,7 @@ from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.context import build_context
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import ForgettingPlan
-from jiyi.longterm.retrieval import RelevantMemories, fitting
+from jiyi.longterm.retrieval import RelevantMemories
 from jiyi.longterm.service import REFLECTION_TYPES, LongtermService
 from jiyi.model import clock
 from jiyi.model.domain import check_domains
@@ -29,6 +29,7 @@ from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
+from jiyi.model.relevance import fitting
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA, final_weights
 
@@ -201,14 +202,25 @@ class Longterm:
         return await self._write(self._service.retriever.note_used, check_scope(user_id), _names(useful))
 
     async def get_memory_context_for_prompt(
-        self, user_id: str, query: str, *, token_budget: int = CONTEXT_TOKENS, top_k_final: int = 10
+        self,
+        user_id: str,
+        query: str,
+        *,
+        token_budget: int = CONTEXT_TOKENS,
+        top_k_final: int = 10,
+        time_zone: str | tzinfo | None = None,
     ) -> str:
-        """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
+        """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing.
+
+        Days in the question and in the block are those of `time_zone`, or of the settings.
+        """
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
-        found = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
+        zone = clock.check_zone(time_zone)
+        found = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final, time_zone=zone)
         hits = fitting(found)
         scope = check_scope(user_id)
-        conflicts = await self._run(self._service.conflicts.of_scopes, visible_scopes(scope))
+        known = await self._run(self._service.conflicts.of_scopes, visible_scopes(scope))
+        conflicts = known.with_reflections(hits)
         return await self._run(
             build_context,
             conflicts.newer_first(hits),
@@ -217,7 +229,7 @@ class Longterm:
             budget=budget,
             counter=self._service.counter,
             compress=self._service.compress_for_prompt,
-            zone=self._zone,
+            zone=zone or self._zone,
             outdated=conflicts,
         )
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from jiyi.errors import InvalidInputError
 from jiyi.longterm.dependencies import LongtermDeps
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry
 from jiyi.ports import Amendment, LongtermStore
 
 Winner: TypeAlias = Literal["newer", "older", "both"]
@@ -47,7 +47,7 @@ class OpenConflicts:
     """Which current facts may contradict which older ones."""
 
     newer: Mapping[str, Sequence[MemoryEntry]] = field(default_factory=dict)
-    """Id of the older fact -> the newer ones, newest first."""
+    """Id of the older fact, or of a reflection that repeats it -> the newer ones, newest first."""
 
     @classmethod
     def among(cls, newer: Iterable[MemoryEntry]) -> OpenConflicts:
@@ -62,6 +62,16 @@ class OpenConflicts:
     def __contains__(self, fact_id: object) -> bool:
         """Whether a newer fact may contradict this one."""
         return fact_id in self.newer
+
+    def with_reflections(self, hits: Iterable[MemoryEntry]) -> OpenConflicts:
+        """With the reflections among some hits: what contradicts one of its facts contradicts a reflection."""
+        found = dict(self.newer)
+        for hit in hits:
+            if hit.memory_type == REFLECTION_TYPE:
+                newer = {each.id: each for fact in hit.source.references for each in self.newer.get(fact, ())}
+                if newer:
+                    found[hit.id] = list(newer.values())
+        return OpenConflicts(found)
 
     def newer_than(self, fact: MemoryEntry) -> Sequence[MemoryEntry]:
         """The newest facts that may contradict this one."""

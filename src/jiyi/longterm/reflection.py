@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -18,9 +19,11 @@ from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id, text_hash
 from jiyi.model.job import REFLECTION_JOB, JobDraft
 from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
+from jiyi.model.relevance import fitting
 from jiyi.ports import Amendment
 from jiyi.prompts.longterm import MAX_REFLECTION_CHARS, REFLECT_SCHEMA, reflect_messages
-from jiyi.text import detect_language
+from jiyi.recall.reflections import in_free_places
+from jiyi.text import detect_language, fold
 
 if TYPE_CHECKING:
     from jiyi.model.job import Job
@@ -29,6 +32,7 @@ IMPORTANCE: Final = 0.9
 MIN_FACTS: Final = 2
 MAX_FACTS: Final = 50
 _ASKED_CHARACTERS: Final = 600
+_ENDS: Final = ":：;；.。!！?？"
 _HEADINGS: Final = {
     "zh": {
         "user_preferences": "偏好",
@@ -149,23 +153,41 @@ def profile(facts: Sequence[MemoryEntry]) -> str:
     return "\n".join(f"{headings.get(domain, domain)}{colon}{joiner.join(said)}" for domain, said in by_domain.items())
 
 
-def without_repetition(hits: Sequence[MemoryEntry], limit: int) -> list[MemoryEntry]:
-    """At most `limit` hits in which nothing is said twice, and no reflection takes the place of a fact.
+def without_repetition(
+    facts: Sequence[MemoryEntry],
+    reflections: Sequence[MemoryEntry],
+    limit: int,
+    may_be_hidden: Callable[[Sequence[MemoryEntry]], bool] = lambda _: True,
+) -> list[MemoryEntry]:
+    """The facts, at most `limit` of them, with reflections among them that take the place of none.
 
-    The best facts are chosen first, as if there were no reflection. A reflection by a model then stands in for its
-    facts only if all of them were chosen (they are its `context`). One of which no fact was chosen fills a free place.
+    A reflection by a model stands in for its facts (they are then its `context`) only where it says all of them word
+    for word, a prompt would show each of them, and `may_be_hidden` agrees. One of which no fact is among the hits fills
+    a free place.
     """
-    chosen = [hit for hit in hits if hit.memory_type != REFLECTION_TYPE][:limit]
-    for reflection in (hit for hit in hits if hit.memory_type == REFLECTION_TYPE):
-        facts = set(reflection.source.references)
-        shown = [hit for hit in chosen if hit.id in facts]
-        if not shown and len(chosen) < limit:
-            chosen.append(reflection)
-        elif shown and len(shown) == len(facts) and reflection.source.kind != RULES:
-            chosen = [hit for hit in chosen if hit.id not in facts]
-            chosen.append(replace(reflection, context=tuple(shown)))
-    order = {hit.id: place for place, hit in enumerate(hits)}
-    return sorted(chosen, key=lambda hit: order[hit.id])
+    chosen = list(facts[:limit])
+    for reflection in reflections:
+        of_it = set(reflection.source.references)
+        shown = [hit for hit in chosen if hit.id in of_it]
+        if not shown:
+            chosen = in_free_places(chosen, [reflection], limit)
+        elif (
+            reflection.source.kind != RULES
+            and len(shown) == len(of_it) == len(fitting(shown))
+            and all(says(reflection.content, hit.content) for hit in shown)
+            and may_be_hidden(shown)
+        ):
+            # What a caller shows from some relevance on, it shows of the facts as well.
+            relevance = max(hit.relevance_score or 0.0 for hit in (reflection, *shown))
+            whole = replace(reflection, relevance_score=relevance, context=tuple(shown))
+            chosen = in_free_places([hit for hit in chosen if hit.id not in of_it], [whole], limit)
+    return chosen
+
+
+def says(text: str, fact: str) -> bool:
+    """Whether a text has a fact word for word, as a clause of its own: not "nobody thinks that I like tea"."""
+    words = re.escape(fold(fact).strip().rstrip(_ENDS))
+    return bool(words) and re.search(rf"(?:^|[{_ENDS}\n])\s*{words}\s*(?:$|[{_ENDS}\n])", fold(text)) is not None
 
 
 def _domains(facts: Sequence[MemoryEntry]) -> list[str]:

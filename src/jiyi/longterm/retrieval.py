@@ -8,16 +8,18 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from jiyi.errors import SimpleModeError
+from jiyi.longterm.conflicts import open_conflicts
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.reflection import without_repetition
 from jiyi.longterm.router import Route, route
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.relevance import fitting
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.last_access import note_access
+from jiyi.recall.reflections import in_free_places, split
 from jiyi.recall.request import Request
 from jiyi.text import fold
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from jiyi.recall import RecallEngine
 
 _MAX_SUPERSEDED = 1_000
-_MAX_REFLECTIONS = 5
 # A recalled memory counts as asked for from this similarity, or this share of the question's information, on.
 _MIN_SIMILARITY = 0.4
 _MIN_COVERAGE = 0.34
@@ -57,13 +58,6 @@ class RelevantMemories(list[MemoryEntry]):
     def skipped(self) -> bool:
         """Whether nothing was searched, because the question is small talk."""
         return not self and self.domains == (GENERAL_CHAT,)
-
-
-def fitting(hits: Sequence[MemoryEntry], min_relevance: float = MIN_RELEVANCE) -> list[MemoryEntry]:
-    """The hits that are relevant enough; what states the attribute that is asked for is, whatever stands before it."""
-    return [
-        hit for hit in hits if (hit.relevance_score or 0.0) >= min_relevance or hit.score_parts.get("attribute", 0) > 0
-    ]
 
 
 class Retriever:
@@ -129,27 +123,34 @@ class Retriever:
         request = Request(
             query=query,
             filters=filters,
-            # More than asked for: a reflection must not push a fact out.
-            limit=limit + _MAX_REFLECTIONS if as_of is None else max(candidates, limit),
+            limit=limit if as_of is None else max(candidates, limit),
             weights=weights,
             candidates=candidates,
             now=as_of or self._deps.now(),
             zone=zone,
             by_similarity=not fused,
         )
-        hits = engine.answer(request)
-        return (
-            without_repetition(hits, limit)
-            if as_of is None
-            else self._as_of(query, hits, filters, weights, limit, as_of)
-        )
+        answer = engine.answer_apart(request)
+        if as_of is None:
+            return without_repetition(
+                answer.hits, answer.reflections, limit, lambda facts: self._unopposed(scope, facts)
+            )
+        return self._as_of(query, [*answer.hits, *answer.reflections], filters, weights, limit, as_of)
+
+    def _unopposed(self, scope: str, facts: Sequence[MemoryEntry]) -> bool:
+        """Whether none of these facts is in an open conflict, which a reflection in its place would not show."""
+        conflicts = open_conflicts(self._deps, visible_scopes(scope))
+        opposing = {newer.id for each in conflicts.newer.values() for newer in each}
+        return not any(fact.id in conflicts or fact.id in opposing for fact in facts)
 
     def note_shown(self, scope: str, hits: Sequence[MemoryEntry]) -> None:
         """Note that memories were shown: the time of access moves, and that counts little.
 
-        Only for the user's own memories that the question was about: what is shown beside them was of no use.
+        Only for the user's own memories that the question was about: what is shown beside them was of no use. What a
+        reflection stands in for is shown with it.
         """
-        shown = [hit.id for hit in hits if hit.scope == scope and _was_asked_for(hit)]
+        said = [each for hit in hits for each in (hit, *hit.context)]
+        shown = [hit.id for hit in said if hit.scope == scope and _was_asked_for(hit)]
         note_access(self._deps.records, scope, shown, at=self._deps.now())
 
     def note_used(self, scope: str, names: Sequence[str]) -> list[str]:
@@ -206,7 +207,8 @@ class Retriever:
             shown = entry if entry in known else replace(entry, is_active=False)
             weighed.append(shown.as_hit(relevance, Explanation(parts)))
         weighed.sort(key=lambda hit: (-(hit.final_score or 0.0), hit.id))
-        return weighed[:limit]
+        facts, reflections = split(weighed)
+        return in_free_places(facts[:limit], reflections, limit)
 
     def _relevance(self, query: str, texts: list[str]) -> list[tuple[float, float]]:
         """For each text how similar its meaning is, and which share of the question's words it has."""

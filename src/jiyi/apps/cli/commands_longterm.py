@@ -147,7 +147,7 @@ def recall(
     """Find the long-term memories that answer QUERY best, best first. Exit code 1 when nothing fits."""
     if prompt:
         return _prompt(session, query, limit)
-    from jiyi.longterm.retrieval import fitting
+    from jiyi.model.relevance import fitting
 
     async def action(memory: AgentMemory) -> tuple[RelevantMemories, int, Settings]:
         zone, scope = memory.settings.zone, memory.settings.scope
