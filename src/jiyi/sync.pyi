@@ -907,9 +907,18 @@ class Longterm:
         """
 
     def get_memory_context_for_prompt(
-        self, user_id: str, query: str, *, token_budget: int = 1000, top_k_final: int = 10
+        self,
+        user_id: str,
+        query: str,
+        *,
+        token_budget: int = 1000,
+        top_k_final: int = 10,
+        time_zone: str | tzinfo | None = None,
     ) -> str:
-        """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
+        """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing.
+
+        Days in the question and in the block are those of `time_zone`, or of the settings.
+        """
 
     def compress_memories(self, memories: Iterable[Any], max_chars: int = 500) -> str:
         """One summary of memories (entries, mappings with `content`, or texts) in at most `max_chars` characters."""
@@ -1008,20 +1017,34 @@ class MemoryRuntime:
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record.
 
         `score` is the probability that a memory answers, and those below `min_relevance` are left out; 0.02 is a good
-        value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out.
+        value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out. Days in the
+        query are those of `time_zone`, or of the settings.
         """
 
     def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
 
     def chained_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.
 

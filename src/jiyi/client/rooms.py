@@ -157,12 +157,18 @@ class ClientLongterm:
         )
 
     async def get_memory_context_for_prompt(
-        self, user_id: str, query: str, *, token_budget: int = 1000, top_k_final: int = 10
+        self,
+        user_id: str,
+        query: str,
+        *,
+        token_budget: int = 1000,
+        top_k_final: int = 10,
+        time_zone: str | tzinfo | None = None,
     ) -> str:
         """The block of long-term memory for a prompt."""
         await self._connection.own(user_id)
-        body = {"query": query, "token_budget": token_budget, "limit": top_k_final}
-        return str((await self._connection.ask("/v1/longterm/context", body))["text"])
+        body = {"query": query, "token_budget": token_budget, "limit": top_k_final, "time_zone": time_zone}
+        return str((await self._connection.ask("/v1/longterm/context", body_of(body)))["text"])
 
     async def feedback(self, user_id: str, useful: Any) -> list[str]:
         """Count memories as used; returns the ids counted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from jiyi.client.connection import Connection, body_of, listed, part, plain, version_header
@@ -50,21 +51,34 @@ class ClientRuntime:
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first."""
-        return await self._recall(query, limit, "plain", memory_scope, min_relevance, listed(memory_types))
+        return await self._recall(query, limit, "plain", memory_scope, min_relevance, time_zone, listed(memory_types))
 
     async def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type."""
-        return await self._recall(query, limit, "comprehensive", memory_scope, min_relevance)
+        return await self._recall(query, limit, "comprehensive", memory_scope, min_relevance, time_zone)
 
     async def chained_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on."""
-        return await self._recall(query, limit, "chained", memory_scope, min_relevance)
+        return await self._recall(query, limit, "chained", memory_scope, min_relevance, time_zone)
 
     async def _recall(
         self,
@@ -73,6 +87,7 @@ class ClientRuntime:
         how: str,
         memory_scope: str | None,
         min_relevance: float,
+        time_zone: str | tzinfo | None,
         memory_types: list[str] | None = None,
     ) -> RecalledMemories:
         from jiyi.runtime.values import RecalledMemories
@@ -84,6 +99,7 @@ class ClientRuntime:
             "how": how,
             "memory_types": memory_types,
             "min_relevance": min_relevance,
+            "time_zone": time_zone,
         }
         found = await self._connection.ask("/v1/runtime/recall", body_of(asked))
         return RecalledMemories((_memory(each) for each in found["memories"]), notes=tuple(found["notes"]))

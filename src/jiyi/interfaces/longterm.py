@@ -112,9 +112,18 @@ class LongtermInterface(Protocol):
         """
 
     async def get_memory_context_for_prompt(
-        self, user_id: str, query: str, *, token_budget: int = 1000, top_k_final: int = 10
+        self,
+        user_id: str,
+        query: str,
+        *,
+        token_budget: int = 1000,
+        top_k_final: int = 10,
+        time_zone: str | tzinfo | None = None,
     ) -> str:
-        """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
+        """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing.
+
+        Days in the question and in the block are those of `time_zone`, or of the settings.
+        """
 
     async def compress_memories(self, memories: Iterable[Any], max_chars: int = 500) -> str:
         """One summary of memories (entries, mappings with `content`, or texts) in at most `max_chars` characters."""

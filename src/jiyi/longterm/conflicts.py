@@ -9,11 +9,13 @@ from typing import Any, Literal, TypeAlias
 from jiyi.errors import InvalidInputError
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry
+from jiyi.model.rest_of_fact import is_rest_of
 from jiyi.ports import Amendment, LongtermStore
 
 Winner: TypeAlias = Literal["newer", "older", "both"]
 _WINNERS = ("newer", "older", "both")
 _MAX_FACTS = 100_000
+_HOLDS = {"is_active": True, "superseded_by": None}
 _MAX_NEWER = 2
 """How many facts are shown because they may contradict one that is shown."""
 
@@ -158,6 +160,9 @@ class Conflicts:
             changes = without_reflection(self._deps.store, newer, older.id)
         elif keep == "newer":
             changes = superseded_by(self._deps.store, older, newer.id)
+            # What a restored fact had taken in again still holds.
+            parts = self._deps.store.replaced_by(scope, older.id, limit=_MAX_FACTS)
+            changes += [Amendment(part.id, _HOLDS) for part in parts if is_rest_of(part, older)]
         changes.insert(0, Amendment(newer.id, values))
         return self._deps.store.amend(scope, changes, actor=self._deps.actor)
 
@@ -175,6 +180,16 @@ def inherited(store: LongtermStore, gone: MemoryEntry) -> list[str]:
     older = () if gone.source.claim is None else gone.source.claim.conflicts_with
     known = OpenConflicts.among(store.conflicting(gone.scope, limit=_MAX_FACTS))
     return [*older, *(newer.id for newer in known.newer.get(gone.id, ()))]
+
+
+def linked(one: MemoryEntry, other: MemoryEntry) -> list[Amendment]:
+    """The change by which two facts are in a possible conflict: the newer one names the older one."""
+    older, newer = sorted((one, other), key=lambda fact: (fact.created_at, fact.id))
+    claim = newer.source.claim
+    if claim is None or older.id in claim.conflicts_with:
+        return []
+    source = replace(newer.source, claim=replace(claim, conflicts_with=(*claim.conflicts_with, older.id)))
+    return [Amendment(newer.id, {"source": source})]
 
 
 def superseded_by(store: LongtermStore, old: MemoryEntry, new_id: str) -> list[Amendment]:

@@ -32,6 +32,7 @@ _ORIGIN: Final = {
     "zh": {"user": "用户所说", "agent": "助手所述", "tool": "工具结果", "import": "导入"},
     "en": {"user": "said by the user", "agent": "said by the assistant", "tool": "from a tool", "import": "imported"},
 }
+_IMPORT: Final = "import"
 # A public memory was said by somebody, not by this user.
 _PUBLIC: Final = {"zh": "公共资料", "en": "public"}
 _QUOTED: Final = {"zh": "用户转述{who}的话", "en": "told by the user in the words of: {who}"}
@@ -147,18 +148,22 @@ def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:
         return _REFLECTION[language]
     if hit.scope != scope:
         return _PUBLIC[language]
-    origin = _ORIGIN[language].get(hit.source.trust) or label(hit.source.trust)
-    if hit.memory_type == FACT_TYPE and hit.source.name is not None and hit.source.trust == USER:
-        origin = _NAMED[language].format(who=label(hit.source.name))
-    claim = hit.source.claim
-    if claim is None or hit.source.trust != USER:
-        return origin
-    if claim.said_by not in {USER, "assistant"}:
-        return _QUOTED[language].format(who=label(relation_in(claim.said_by, language)))
-    if claim.subject != USER and not _is_named(claim.subject, hit.content):
-        about = _ABOUT_SOMEBODY[language].format(who=label(relation_in(claim.subject, language)))
-        return f"{origin} · {about}"
-    return origin
+    trust, claim = hit.source.trust, hit.source.claim
+    parts = [] if trust == USER else [_ORIGIN[language].get(trust) or label(trust)]
+    if trust != USER and (trust != _IMPORT or claim is None):
+        return parts[0]
+    # What was imported was said by somebody all the same.
+    if hit.memory_type == FACT_TYPE and hit.source.name is not None:
+        said_by = _NAMED[language].format(who=label(hit.source.name))
+    else:
+        said_by = _ORIGIN[language]["user" if hit.source.said_by_user else "agent"]
+    if claim is not None and claim.said_by not in {USER, "assistant"}:
+        parts.append(_QUOTED[language].format(who=label(relation_in(claim.said_by, language))))
+        return " · ".join(parts)
+    parts.append(said_by)
+    if claim is not None and claim.subject != USER and not _is_named(claim.subject, hit.content):
+        parts.append(_ABOUT_SOMEBODY[language].format(who=label(relation_in(claim.subject, language))))
+    return " · ".join(parts)
 
 
 def _is_named(subject: str, text: str) -> bool:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from jiyi.longterm.conflicts import linked, superseded_by
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.model import clock
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import FACT_TYPE, MemoryEntry
 from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
+from jiyi.model.rest_of_fact import is_rest_of
 from jiyi.ports import Amendment, ForgettingCandidate
 from jiyi.text.statements.keeping.fact_kinds import fact_kind
 from jiyi.text.statements.keeping.lasting import DECISION, states_decision
@@ -169,7 +171,9 @@ class Forgetter:
     def restore(self, scope: str, names: Sequence[str] | None) -> list[MemoryEntry]:
         """Bring forgotten memories back, by id or key; `None` means all that the curve has taken.
 
-        They count as accessed now, or the next clean-up would take them again.
+        They count as accessed now, or the next clean-up would take them again. A fact that was superseded is linked
+        with the one that took its place, as a possible conflict; what was kept of it as a fact of its own is superseded
+        by it.
         """
         store, now = self._deps.store, self._deps.now()
         if names is None:
@@ -189,7 +193,35 @@ class Forgetter:
                 for entry in inactive[start : start + _FIRST_BATCH]
             ]
             restored += store.amend(scope, changes, actor=self._deps.actor)
+        self._link(scope, [entry for entry in inactive if entry.superseded_by is not None])
         return restored
+
+    def _link(self, scope: str, replaced: Sequence[MemoryEntry]) -> None:
+        """Link facts that hold again with what had replaced them, and withdraw what was left of them."""
+        store = self._deps.store
+        for old in replaced:
+            if old.memory_type != FACT_TYPE:
+                continue
+            changes: list[Amendment] = []
+            for part in store.rests(old):
+                changes += superseded_by(store, part, old.id)
+            new = self._holding(scope, old)
+            # A rest comes back beside its whole: nobody has said that one of them has changed.
+            if new is not None and not is_rest_of(old, new):
+                changes += linked(old, new)
+            store.amend(scope, changes, actor=self._deps.actor)
+
+    def _holding(self, scope: str, old: MemoryEntry) -> MemoryEntry | None:
+        """The current fact that took the place of another one, or of what did."""
+        known = {old.id}
+        found = old
+        while found.superseded_by is not None and found.superseded_by not in known:
+            known.add(found.superseded_by)
+            by = self._deps.store.by_ids(scope, [found.superseded_by])
+            if not by or by[0].is_active:
+                return by[0] if by and by[0].memory_type == FACT_TYPE else None
+            found = by[0]
+        return None
 
     def _inactive(self, scope: str) -> list[MemoryEntry]:
         return self._deps.store.inactive(scope, limit=1_000_000)

@@ -150,6 +150,10 @@ class LongtermStore(Protocol):
         """The entries that this one has superseded, the last changed first."""
         ...
 
+    def rests(self, whole: MemoryEntry) -> list[MemoryEntry]:
+        """The active facts that were left of this one when a part of it was replaced."""
+        ...
+
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """Long-term memories of a scope that were forgotten or corrected, the last changed first."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Protocol, runtime_checkable
 
 from jiyi.model import clock
@@ -58,22 +58,36 @@ class MemoryRuntime(Protocol):
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record.
 
         `score` is the probability that a memory answers, and those below `min_relevance` are left out; 0.02 is a good
-        value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out.
+        value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out. Days in the
+        query are those of `time_zone`, or of the settings.
         """
         ...
 
     async def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
         ...
 
     async def chained_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.
 
@@ -221,23 +235,36 @@ class Runtime:
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
-        question = self._service.question(query, limit, memory_scope, memory_types, min_relevance)
+        question = self._service.question(query, limit, memory_scope, memory_types, min_relevance, time_zone)
         return self._noted(await self._calls.run_unordered(self._service.recall, question))
 
     async def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
-        question = self._service.question(query, limit, memory_scope, None, min_relevance)
+        question = self._service.question(query, limit, memory_scope, None, min_relevance, time_zone)
         return self._noted(await self._calls.run_unordered(self._service.comprehensive_recall, question))
 
     async def chained_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by."""
-        question = self._service.question(query, limit, memory_scope, None, min_relevance)
+        question = self._service.question(query, limit, memory_scope, None, min_relevance, time_zone)
         return self._noted(await self._calls.run_unordered(self._service.chained_recall, question))
 
     def _noted(self, answer: PendingRecall) -> RecalledMemories:

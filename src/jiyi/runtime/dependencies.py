@@ -57,6 +57,6 @@ class RuntimeDeps:
     strict_scope: bool = False
     """Whether a call must name its scope: a host with many chats must not mix them by forgetting it."""
 
-    def day_shift(self) -> int:
-        """By how many minutes the user's day is ahead of that of UTC now."""
-        return clock.minutes_ahead(self.zone, clock.utc_now())
+    def day_shift(self, zone: tzinfo | None = None) -> int:
+        """By how many minutes the user's day, in the zone of a call or else of the settings, is ahead of UTC now."""
+        return clock.minutes_ahead(zone or self.zone, clock.utc_now())

@@ -7,11 +7,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from jiyi.model import clock
-from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, IndexCoverage, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, EntryVersion, IndexCoverage, MemoryEntry
 from jiyi.model.feedback import FeedbackOrder
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.recalled import notes_of
@@ -19,6 +19,7 @@ from jiyi.model.relevance import check_min_relevance
 from jiyi.model.scope import check_scope, missing_scope, visible_scopes
 from jiyi.model.strength_decay import DecayRules
 from jiyi.recall.last_access import note_access, to_be_noted
+from jiyi.recall.reflections import in_free_places, split
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.dependencies import RuntimeDeps
 from jiyi.runtime.text_rules import chained_shares, fair_shares
@@ -39,6 +40,8 @@ class Question:
     filters: Filters
     min_relevance: float = 0.0
     """Memories that are less relevant are left out."""
+    zone: tzinfo | None = None
+    """Of whoever asks; `None` means the one of the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,15 @@ class RuntimeService(ABC):
     # --- how memories are found -----------------------------------------------------------------------------------
 
     @abstractmethod
-    def find(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
+    def find(
+        self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0, zone: tzinfo | None = None
+    ) -> RankedMemories:
         """The best ones for the query."""
 
     @abstractmethod
-    def find_each_type(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
+    def find_each_type(
+        self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0, zone: tzinfo | None = None
+    ) -> RankedMemories:
         """The best ones of every memory type, up to `limit` each, in one order."""
 
     @abstractmethod
@@ -107,6 +114,7 @@ class RuntimeService(ABC):
         scope: str | None,
         memory_types: str | Iterable[str] | None,
         min_relevance: float,
+        time_zone: str | tzinfo | None = None,
     ) -> Question:
         """The arguments of a recall, checked. Messages of conversations are left out unless they are asked for."""
         own = self.scope(scope)
@@ -114,7 +122,7 @@ class RuntimeService(ABC):
         count = self.deps.limits.check_limit(limit)
         excluded = (MESSAGE_TYPE,) if memory_types is None else ()
         filters = make_filters(visible_scopes(own), memory_types=memory_types, without_types=excluded)
-        return Question(text, count, filters, check_min_relevance(min_relevance))
+        return Question(text, count, filters, check_min_relevance(min_relevance), clock.check_zone(time_zone))
 
     def add(self, entries: Sequence[MemoryEntry]) -> None:
         """Store new memories in one transaction."""
@@ -159,18 +167,23 @@ class RuntimeService(ABC):
 
     def _find_fairly(self, question: Question) -> RankedMemories:
         found = self.find_each_type(*_asked(question))
-        fair = fair_shares(found.hits, lambda hit: hit.memory_type, question.limit)
-        return replace(found, hits=fair)
+        hits, reflections = split(found.hits)
+        fair = fair_shares(hits, lambda hit: hit.memory_type, question.limit)
+        return replace(found, hits=in_free_places(fair, reflections, question.limit))
 
     def _find_chained(self, question: Question, links: dict[str, MemoryLink]) -> RankedMemories:
         direct = self.find(*_asked(question))
-        further = self.find_linked(direct.hits[:MAX_FOLLOWED], question.filters, question.limit + len(direct.hits))
+        hits, reflections = split(direct.hits)
+        further = self.find_linked(hits[:MAX_FOLLOWED], question.filters, question.limit + len(hits))
         known = {hit.id for hit in direct.hits}
         linked = [(entry, link) for entry, link in further if entry.id not in known]
-        first, second = chained_shares([(hit, None) for hit in direct.hits], linked, question.limit)
+        beside = [(entry, link) for entry, link in linked if entry.memory_type != REFLECTION_TYPE]
+        first, second = chained_shares([(hit, None) for hit in hits], beside, question.limit)
         links.update({entry.id: link for entry, link in second if link is not None})
         found = [entry for entry, _ in (*first, *second)]
-        return RankedMemories(found, direct.candidates + len(linked), direct.coverage)
+        return RankedMemories(
+            in_free_places(found, reflections, question.limit), direct.candidates + len(linked), direct.coverage
+        )
 
     def _timed(self, request: str, find: Callable[..., RankedMemories], *args: Any) -> RankedMemories:
         begin = time.perf_counter()
@@ -263,5 +276,5 @@ class RuntimeService(ABC):
         return self.deps.records.tag_usage(visible_scopes(scope), limit=limit, offset=offset)
 
 
-def _asked(question: Question) -> tuple[str, Filters, int, float]:
-    return question.text, question.filters, question.limit, question.min_relevance
+def _asked(question: Question) -> tuple[str, Filters, int, float, tzinfo | None]:
+    return question.text, question.filters, question.limit, question.min_relevance, question.zone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import tzinfo
 
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -36,17 +37,23 @@ class SimpleRuntimeService(RuntimeService):
             if not entry.tags:
                 log.warning("runtime=%s memory %s has no tags: no recall of this runtime finds it", self.name, entry.id)
 
-    def find(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
+    def find(
+        self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0, zone: tzinfo | None = None
+    ) -> RankedMemories:
         """The best ones for the query. A memory whose tag stands in it is relevant."""
         del min_relevance
-        found = recall_by_tags(self.deps.records, self._mirror, query, filters, limit, day_shift=self.deps.day_shift())
+        found = recall_by_tags(
+            self.deps.records, self._mirror, query, filters, limit, day_shift=self.deps.day_shift(zone)
+        )
         return RankedMemories(found.hits, found.candidates)
 
-    def find_each_type(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
+    def find_each_type(
+        self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0, zone: tzinfo | None = None
+    ) -> RankedMemories:
         """The best ones of every memory type."""
         del min_relevance
         found = recall_by_tags(
-            self.deps.records, self._mirror, query, filters, limit, each_type=True, day_shift=self.deps.day_shift()
+            self.deps.records, self._mirror, query, filters, limit, each_type=True, day_shift=self.deps.day_shift(zone)
         )
         return RankedMemories(found.hits, found.candidates)
 

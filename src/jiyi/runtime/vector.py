@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import tzinfo
 
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -39,16 +40,22 @@ class VectorRuntimeService(RuntimeService):
     def warn_unfindable(self, entries: Sequence[MemoryEntry]) -> None:
         """Whatever has a text can be found."""
 
-    def find(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
+    def find(
+        self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0, zone: tzinfo | None = None
+    ) -> RankedMemories:
         """The best ones for the query."""
         # Two memories that say the same are two memories: consolidation merges them, recall does not hide one.
-        request = Request(query=query, filters=filters, limit=limit, duplicates=True, min_relevance=min_relevance)
+        request = Request(
+            query=query, filters=filters, limit=limit, duplicates=True, min_relevance=min_relevance, zone=zone
+        )
         found = self._engine.answer_counted(request)
         return RankedMemories(found.hits, found.candidates, found.coverage)
 
-    def find_each_type(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
+    def find_each_type(
+        self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0, zone: tzinfo | None = None
+    ) -> RankedMemories:
         """Every type is asked by itself: the types the runtime has used, and those of the best answers of all."""
-        best = self.find(query, filters, limit, min_relevance)
+        best = self.find(query, filters, limit, min_relevance, zone)
         candidates = best.candidates
         found = {hit.id: hit for hit in best.hits}
         types = {*self.deps.store.memory_types(filters.scopes), *(hit.memory_type for hit in found.values())}
@@ -56,7 +63,7 @@ class VectorRuntimeService(RuntimeService):
             more: list[tuple[int, MemoryEntry]] = []
             for kind in sorted(types):
                 only = replace(filters, memory_types=(kind,), without_types=())
-                of_type = self.find(query, only, limit, min_relevance)
+                of_type = self.find(query, only, limit, min_relevance, zone)
                 candidates += of_type.candidates
                 more += enumerate(of_type.hits)
             # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.

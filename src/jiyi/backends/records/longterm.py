@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,6 +19,7 @@ from jiyi.model import clock
 from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
+from jiyi.model.rest_of_fact import is_rest_of
 from jiyi.ports import Amendment, ForgettingCandidate, ForgettingPosition
 from jiyi.ports.longterm import MessagesDeletedError
 
@@ -244,6 +244,11 @@ class SqlLongtermStore:
             rows = connection.rows(_REPLACED_BY, {"scope": scope, "id": entry_id, "limit": limit})
         return list(map(entry_of, rows))
 
+    def rests(self, whole: MemoryEntry) -> list[MemoryEntry]:
+        """The active facts that were left of this one when a part of it was replaced."""
+        with self._database.read((whole.scope,)) as connection:
+            return _rests(connection, whole)
+
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """Long-term memories of a scope that were forgotten or corrected, the last changed first."""
         return self._entries(_INACTIVE, scope, limit)
@@ -328,20 +333,19 @@ def bring_back(connection: Connection, removed: MemoryEntry, actor: str) -> None
             continue
         whole = {"is_active": True, "superseded_by": None, "last_accessed_at": max(now, old.last_accessed_at)}
         versions.append((old, _next_version(old, now, whole)))
-        if old.source.references:
-            told = {"scope": old.scope, "said": f'%"{old.source.references[0]}"%'}
-            for part in map(entry_of, connection.rows(_MADE_OF_SAME, told)):
-                if part.id != removed.id and part.source.references == old.source.references and _is_part(part, old):
-                    gone = {"is_active": False, "superseded_by": old.id, "summarized_by": None}
-                    versions.append((part, _next_version(part, now, gone)))
+        gone = {"is_active": False, "superseded_by": old.id, "summarized_by": None}
+        rests = (part for part in _rests(connection, old) if part.id != removed.id)
+        versions += [(part, _next_version(part, now, gone)) for part in rests]
     if versions:
         _write_versions(connection, versions, actor, "restore")
 
 
-def _is_part(part: MemoryEntry, whole: MemoryEntry) -> bool:
-    """Whether a fact was left of another one: as old, and no clause in it is new."""
-    clauses = re.split(r"[,，.。;；!！：:]", part.content)
-    return part.created_at == whole.created_at and all(clause.strip() in whole.content for clause in clauses)
+def _rests(connection: Connection, whole: MemoryEntry) -> list[MemoryEntry]:
+    """The active facts that were left of another one."""
+    if not whole.source.references:
+        return []
+    told = {"scope": whole.scope, "said": f'%"{whole.source.references[0]}"%'}
+    return [part for part in map(entry_of, connection.rows(_MADE_OF_SAME, told)) if is_rest_of(part, whole)]
 
 
 def erase_reflections(connection: Connection, scope: str, fact_ids: Sequence[str], actor: str) -> None:

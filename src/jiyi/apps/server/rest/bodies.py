@@ -271,6 +271,7 @@ class PromptQuestion(Body):
     query: Text
     token_budget: Annotated[int, Field(ge=1, le=100_000, strict=True), _WHOLE] = 1_000
     limit: Count = 10
+    time_zone: Text | None = None
 
 
 class UsedMemories(Body):
@@ -416,6 +417,7 @@ class RuntimeQuestion(Body):
     how: Literal["plain", "comprehensive", "chained"] = "plain"
     memory_types: list[Text] | None = None
     min_relevance: Share = 0.0
+    time_zone: Text | None = None
 
 
 class Feedback(Body):

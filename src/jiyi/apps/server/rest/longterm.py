@@ -96,7 +96,11 @@ async def recall_facts(memory: Memory, access: Reader, body: FactQuestion) -> Re
 async def prompt_context(memory: Memory, access: Reader, body: PromptQuestion) -> Response:
     """The block of long-term memory for a prompt: fenced, attributed, inside the budget."""
     text = await memory.longterm.get_memory_context_for_prompt(
-        access.scope, body.query, token_budget=body.token_budget, top_k_final=body.limit
+        access.scope,
+        body.query,
+        token_budget=body.token_budget,
+        top_k_final=body.limit,
+        time_zone=body.time_zone,
     )
     return answer({"text": text})
 
