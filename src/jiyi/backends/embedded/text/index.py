@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 _REUSE_SECONDS = 0.1
 """Seconds for which the reads of a recall take the generation that was opened when it began."""
 _MAX_RECENT = 512

@@ -36,7 +36,7 @@ from jiyi.text import Analyzer, Vocabulary
 
 _log = logging.getLogger("jiyi.index")
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _CHANGES = (
     "SELECT sequence, entry_id, version, changed_at FROM memory_changes WHERE sequence > :after ORDER BY sequence "
     "LIMIT :limit"
