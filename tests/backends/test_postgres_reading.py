@@ -9,7 +9,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 
+from jiyi.backends.postgres.cursors import NamedCursor
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.pool import ConnectionPool
 from jiyi.backends.postgres.reader import PostgresReader
@@ -393,7 +395,7 @@ def test_settings_hold_for_what_is_sent_together(setup: Setup) -> None:
             BoundStatement(Statement("SELECT current_setting('jiyi.scopes', true)")),
         )
         said = BoundStatement(
-            Statement("SELECT set_config('jiyi.scopes', $1, true)", (TEXT,)), [text_parameter("mine")]
+            Statement("SELECT set_config('jiyi.scopes', :scopes, true)", {"scopes": TEXT}), [text_parameter("mine")]
         )
         assert wire.execute([said, value]) == [[("mine",)], [("mine",)]]
         assert wire.execute([value]) in ([[("",)]], [[(None,)]])
@@ -402,18 +404,37 @@ def test_settings_hold_for_what_is_sent_together(setup: Setup) -> None:
 def test_texts_arrive_as_they_are(setup: Setup) -> None:
     hard = ["", 'a "b" \\c', "{x,y}", "NULL", "杭州\n早报", "💡", " "]
     with psycopg.connect(setup.url, autocommit=True) as connection:
-        asked = BoundStatement(Statement("SELECT unnest($1)", (TEXT_ARRAY,)), [text_array(hard)])
+        asked = BoundStatement(Statement("SELECT unnest(:texts)", {"texts": TEXT_ARRAY}), [text_array(hard)])
         assert PipelineConnection(connection).execute([asked]) == [[(value,) for value in hard]]
     # It would be cut there, and another scope might be meant.
     with pytest.raises(psycopg.DataError, match="NUL"):
         text_array(["main\x00other"])
 
 
+def test_a_cursor_takes_values_by_name_or_in_order(setup: Setup) -> None:
+    with psycopg.connect(setup.url, autocommit=True, cursor_factory=NamedCursor) as connection:
+
+        def row(statement: str | sql.Composed, values: Any = None) -> Any:
+            return connection.execute(statement, values).fetchone()
+
+        statement = "SELECT :b::int, :a::text, :b::int, 'it''s :a', 7 % 4"
+        for values in ({"a": "x", "b": 2, "more": 3}, [2, "x"]):
+            assert row(statement, values) == (2, "x", 2, "it's :a", 3)
+        assert row("SELECT ':a', 7 % 4") == (":a", 3)
+        assert row("SELECT 'y' IN :values", {"values": ("x", "y")}) == (True,)
+        named = sql.SQL("SELECT t.{name} FROM (SELECT :a::text AS {name}) t").format(name=sql.Identifier("it's :b"))
+        assert row(named, {"a": "x"}) == ("x",)
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TEMPORARY TABLE pairs (a int, b text)")
+            cursor.executemany("INSERT INTO pairs VALUES (:a, :b)", [(1, "x"), {"b": "y", "a": 2}])
+            assert cursor.execute("SELECT * FROM pairs ORDER BY a").fetchall() == [(1, "x"), (2, "y")]
+
+
 def test_a_large_question_gets_a_large_answer(setup: Setup) -> None:
     many = [f"{n:0100d}" for n in range(50_000)]
     with psycopg.connect(setup.url, autocommit=True) as connection:
         (rows,) = PipelineConnection(connection).execute(
-            [BoundStatement(Statement("SELECT unnest($1)", (TEXT_ARRAY,)), [text_array(many)])]
+            [BoundStatement(Statement("SELECT unnest(:texts)", {"texts": TEXT_ARRAY}), [text_array(many)])]
         )
     assert [row[0] for row in rows] == many
 

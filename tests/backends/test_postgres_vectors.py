@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psycopg
 import pytest
-from psycopg import sql
-from psycopg.abc import QueryNoTemplate
 
+from jiyi.backends.postgres.cursors import NamedCursor
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.vectors import index as postgres_vectors
 from jiyi.backends.postgres.vectors import scan as scan_module
@@ -137,7 +136,7 @@ def test_a_question_about_a_small_and_a_large_scope_ranks_them_together(
 def test_the_graph_of_a_scope_is_its_own_whatever_its_name(store: RecordStore, open_vectors: OpenVectors) -> None:
     vectors = open_vectors(exact_rows=20)
     vectors.rebuild(store)
-    scopes = {name: many(name, 120) for name in ("50 %", "%s", "it's", "back\\slash", "{braces}", "用户")}
+    scopes = {name: many(name, 120) for name in ("50 %", "%s", "it's", "back\\slash", "{braces}", "用户", "a IN :x")}
     vectors.apply(IndexBatch([e for entries in scopes.values() for e in entries], (), LogPosition(1, "x")))
     vectors.wait_for_hnsw()
     assert vectors.describe()["hnsw_indexes"] == len(scopes)
@@ -189,16 +188,15 @@ def test_the_plan_is_the_same_whatever_the_statistics_say(
     vectors.rebuild(store)
     vectors.apply(IndexBatch([*many("crowd", 1_500), *many("few", 5)], (), LogPosition(1, "x")))
     vectors.wait_for_hnsw()
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
+    with psycopg.connect(postgres_url, autocommit=True, cursor_factory=NamedCursor) as connection:
         connection.adapters.register_dumper(Reals, RealsDumper)
         extension = find_extension(connection)
         assert extension is not None
         tables = VectorTables(extension, DIMENSION)
         question = {"vector": Reals(EMBEDDER.embed(["one"])[0]), "scopes": ["few"], "exact_rows": 100, "identity": "x"}
 
-        def plan(statement: QueryNoTemplate) -> str:
-            assert isinstance(statement, sql.Composable)
-            rows = connection.execute(sql.SQL("EXPLAIN ") + statement, question).fetchall()
+        def plan(statement: str) -> str:
+            rows = connection.execute(f"EXPLAIN {statement}", question).fetchall()
             return "\n".join(line for (line,) in rows)
 
         for analyzed in (False, True):
@@ -210,7 +208,7 @@ def test_the_plan_is_the_same_whatever_the_statistics_say(
             assert "vector_hnsw" not in small
             with connection.transaction():
                 for name, value in hnsw_settings(50, iterative=True):
-                    connection.execute("SELECT set_config(%s, %s, true)", [name, value])
+                    connection.execute("SELECT set_config(:name, :value, true)", {"name": name, "value": value})
                 assert "Index Scan using vector_hnsw" in plan(tables.nearest("crowd", 50))
 
 

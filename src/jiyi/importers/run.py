@@ -157,7 +157,7 @@ class _DryRunCounts:
             self._names = sqlite3.connect("", isolation_level=None)
             self._names.execute("PRAGMA journal_mode = OFF")
             self._names.execute("CREATE TABLE names (name BLOB PRIMARY KEY) WITHOUT ROWID")
-        added = self._names.execute("INSERT OR IGNORE INTO names VALUES (?)", (digest(*name),))
+        added = self._names.execute("INSERT OR IGNORE INTO names VALUES (:name)", {"name": digest(*name)})
         return added.rowcount == 1
 
 

@@ -31,9 +31,6 @@ from jiyi.backends.records.sql import (
     Params,
     Row,
     postgres_numbered,
-    postgres_params,
-    postgres_positional,
-    postgres_text,
 )
 
 if TYPE_CHECKING:
@@ -57,40 +54,40 @@ class PostgresConnection(Connection):
 
     def execute(self, sql: str, params: Params = NO_PARAMS) -> psycopg.Cursor[Any]:
         """Run a statement."""
-        return self.driver.execute(postgres_text(sql).encode(), postgres_params(params))
+        return self.driver.execute(sql, params)
 
     def executemany(self, sql: str, rows: Sequence[Params]) -> None:
         """Run a statement once for each of these parameters."""
         with self.driver.cursor() as cursor:
-            cursor.executemany(postgres_text(sql).encode(), [postgres_params(row) for row in rows])
+            cursor.executemany(sql, rows)
 
     def insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, each with the values of `table.insert` in their order."""
         if len(rows) == 1:
-            self.driver.execute(postgres_positional(table.insert).encode(), rows[0])
+            self.driver.execute(table.insert, rows[0])
         elif rows:
             with self.driver.cursor() as cursor:
-                cursor.executemany(postgres_positional(table.insert).encode(), rows)
+                cursor.executemany(table.insert, rows)
 
     @contextmanager
     def stream(self, sql: str, params: Params = NO_PARAMS, *, batch: int = CHUNK) -> Iterator[Iterator[Row]]:
         """Rows that are fetched in batches: an ordinary cursor of psycopg would hold the whole answer."""
         with self.driver.cursor(name=f"jiyi_stream_{next(_numbers)}") as cursor:
             cursor.itersize = batch
-            cursor.execute(postgres_text(sql).encode(), postgres_params(params))
+            cursor.execute(sql, params)
             yield iter(cursor)
 
 
 def bound_statement(sql: str, params: Params, *, prepare: bool) -> BoundStatement:
     """A statement for `PipelineConnection`. The types of its parameters follow from their values."""
-    command, names = postgres_numbered(sql)
+    names = postgres_numbered(sql)[1]
     values = [params[name] for name in names]
-    return BoundStatement(_statement(command, tuple(map(_type_of, values)), prepare), list(map(_encoded, values)))
+    return BoundStatement(_statement(sql, tuple(map(_type_of, values)), prepare), list(map(_encoded, values)))
 
 
 @lru_cache(maxsize=1_024)
-def _statement(command: str, types: tuple[int, ...], prepare: bool) -> Statement:  # noqa: FBT001
-    return Statement(command, types, prepare)
+def _statement(sql: str, types: tuple[int, ...], prepare: bool) -> Statement:  # noqa: FBT001
+    return Statement(sql, dict(zip(postgres_numbered(sql)[1], types, strict=True)), prepare)
 
 
 def _type_of(value: Any) -> int:  # noqa: PLR0911 - a list of types

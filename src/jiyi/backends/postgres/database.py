@@ -46,7 +46,9 @@ _DURABLE: Final = (
     "set_config('synchronous_commit', CASE current_setting('synchronous_commit') "
     "WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, true)"
 )
-_LOG_LINE: Final = "SELECT 1 FROM memory_changes WHERE sequence = %s AND entry_id = %s AND version = %s"
+_LOG_LINE: Final = (
+    "SELECT 1 FROM memory_changes WHERE sequence = :sequence AND entry_id = :entry_id AND version = :version"
+)
 _MAX_SECONDS_AFTER_COMMIT = 5.0
 _MAX_SECONDS_IDLE: Final = 300
 _FACTS: Final = {
@@ -107,7 +109,7 @@ class PostgresDatabase:
         self._settings_of_scopes = {
             prepare: (
                 BoundStatement(settings({**self.limits, WHOLE_STORE: "on"}, generic_plans=prepare)),
-                settings({**self.limits, WHOLE_STORE: "off"}, (SCOPES,), generic_plans=prepare),
+                settings({**self.limits, WHOLE_STORE: "off"}, {SCOPES: "scopes"}, generic_plans=prepare),
             )
             for prepare in (True, False)
         }
@@ -129,7 +131,7 @@ class PostgresDatabase:
     ) -> list[Row]:
         """The rows of one statement in one round trip: the scopes and the statement are sent together."""
         whole, some = self._settings_of_scopes[prepare]
-        scoped = whole if scopes is None else BoundStatement(some, [text_array(scopes)])
+        scoped = whole if scopes is None else some.bound({"scopes": text_array(scopes)})
         bound = bound_statement(sql, params, prepare=prepare)
         with self._translated():
             connection, answers = self.pool.begin(lambda new: new.wire.execute([scoped, bound]))
@@ -319,7 +321,7 @@ class PostgresDatabase:
         with self._translated():
             connection, _ = self.pool.begin(lambda new: self._start(new.driver, _WRITE, None, [wait]))
             try:
-                return connection.driver.execute(_LOG_LINE, log.last_line).fetchone() is not None
+                return connection.row(_LOG_LINE, log.last_line) is not None
             finally:
                 self.pool.abandon(connection)
 

@@ -15,7 +15,7 @@ _LINE_TYPES: Final = {"version": "bigint[]", "changed_at": "timestamptz[]"}
 _INSERT_LINES: Final = (
     "WITH held AS MATERIALIZED (SELECT {}, pg_notify('{}', '')) "
     f"INSERT INTO memory_changes ({', '.join(LINE)}) SELECT line.* FROM held CROSS JOIN unnest("
-    + ", ".join(f"%s::{_LINE_TYPES.get(name, 'text[]')}" for name in LINE)
+    + ", ".join(f":{name}::{_LINE_TYPES.get(name, 'text[]')}" for name in LINE)
     + ") AS line RETURNING sequence, entry_id, version, changed_at"
 )
 
@@ -36,8 +36,8 @@ class LogBuffer:
         self.written: list[tuple[str, str]] = []
         """(scope, entry id) of every line that was written."""
         self.head: LogPosition | None = None
-        self.last_line = (0, "", 0)
-        """(sequence, entry id, version) of the last line that was written."""
+        self.last_line: dict[str, Any] = {"sequence": 0, "entry_id": "", "version": 0}
+        """What tells the last line that was written from all others."""
 
     @property
     def changed(self) -> list[tuple[str, str]]:
@@ -62,10 +62,10 @@ class LogBuffer:
         if not self.waiting:
             return
         lock = "NULL" if self.lock is None else f"pg_advisory_xact_lock({self.lock})"
-        columns = [[line[name] for line in self.waiting] for name in LINE]
-        cursor = self._connection.driver.execute(_INSERT_LINES.format(lock, self._channel).encode(), columns)
+        columns = {name: [line[name] for line in self.waiting] for name in LINE}
+        cursor = self._connection.driver.execute(_INSERT_LINES.format(lock, self._channel), columns)
         sequence, entry_id, version, changed_at = max(cursor.fetchall())
         self.head = LogPosition(sequence, fingerprint(entry_id, version, changed_at))
-        self.last_line = (sequence, entry_id, version)
+        self.last_line = {"sequence": sequence, "entry_id": entry_id, "version": version}
         self.written += [(line["scope"], line["entry_id"]) for line in self.waiting]
         self.waiting = []

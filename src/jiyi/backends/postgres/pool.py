@@ -10,6 +10,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from jiyi.backends.postgres.connection import PostgresConnection
+from jiyi.backends.postgres.cursors import NamedCursor, NamedServerCursor
 from jiyi.backends.postgres.errors import is_lost, storage_error
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
 from jiyi.contexts import on_error
@@ -61,10 +62,13 @@ class Address:
         wanted = {**_SETTINGS, "connect_timeout": max(2, round(connect_timeout))}
         # What the URL says has precedence.
         connection = psycopg.connect(
-            **{**wanted, **self.settings}, autocommit=True, prepare_threshold=self.prepare_threshold
+            **{**wanted, **self.settings},
+            autocommit=True,
+            prepare_threshold=self.prepare_threshold,
+            cursor_factory=NamedCursor,
         )
         with on_error(connection.close):
-            connection.server_cursor_factory = _ServerCursor
+            connection.server_cursor_factory = NamedServerCursor
             connection.execute("SET TIME ZONE 'UTC'")
         return connection
 
@@ -77,14 +81,6 @@ def _threshold(text: str) -> int | None:
     if not text.isdecimal():
         raise ConfigError(f"prepare_threshold {text!r} in the URL of the storage is no whole number; 0 means never")
     return int(text) or None
-
-
-class _ServerCursor(psycopg.ServerCursor[Any]):
-    """A cursor on the server; one that is not read to the end is closed by the end of the transaction."""
-
-    def __del__(self, *arguments: Any) -> None:
-        psycopg.Cursor.close(self)
-        super().__del__(*arguments)
 
 
 class ConnectionPool:

@@ -52,7 +52,7 @@ from jiyi.ports import START, LogPosition, Reading, TextSource, VectorComparison
 
 # Beside a log position: the line of the log there, and whether the scopes have a later line.
 _LINE_COLUMNS = """l.entry_id, l.version, l.changed_at,
-    (SELECT c.sequence FROM memory_changes c WHERE c.sequence > s.sequence AND (c.scope || '') = ANY ($1)
+    (SELECT c.sequence FROM memory_changes c WHERE c.sequence > s.sequence AND (c.scope || '') = ANY (:scopes)
      ORDER BY c.sequence LIMIT 1) IS NOT NULL"""
 _LINE_WIDTH = 4
 # LATERAL with a limit: the planner expects hundreds of states, and would read a log of some thousand lines as a whole.
@@ -63,13 +63,13 @@ _TEXT_STATE = Statement(
 _CHANGED_WIDTH = 2
 _VECTOR_STATE = Statement(
     f"SELECT s.sequence, s.fingerprint, {_LINE_COLUMNS} FROM {META} s {_JOIN_LINE} "
-    f"WHERE s.generation = '{CURRENT}' AND s.identity = $2",
-    (TEXT_ARRAY, TEXT),
+    f"WHERE s.generation = '{CURRENT}' AND s.identity = :identity",
+    {"scopes": TEXT_ARRAY, "identity": TEXT},
 )
 _CORRECTED = Statement(
-    "SELECT EXISTS (SELECT 1 FROM memory_records WHERE scope = ANY ($1) AND superseded_by IS NOT NULL "
+    "SELECT EXISTS (SELECT 1 FROM memory_records WHERE scope = ANY (:scopes) AND superseded_by IS NOT NULL "
     "AND conversation_id IS NOT NULL)",
-    (TEXT_ARRAY,),
+    {"scopes": TEXT_ARRAY},
 )
 """Whether recalled messages have to be compared with corrections at all, which costs a round trip more."""
 _UNUSABLE_INDEX = (*MISSING, psycopg.errors.DataException, *CORRUPTED)
@@ -166,9 +166,9 @@ class PostgresReader:
         scopes = text_array(filters.scopes)
         changed = changed_values(scopes, at)
         return [
-            BoundStatement(_TEXT_STATE, changed),
+            _TEXT_STATE.bound(changed),
             self._texts.statement(columns, changed),
-            BoundStatement(_CORRECTED, [scopes]),
+            _CORRECTED.bound(changed),
             *(self._vector_statements(scopes, vector) if vector is not None else ()),
         ]
 
@@ -176,11 +176,8 @@ class PostgresReader:
         if self._vectors is None:
             return []
         identity = text_parameter(self._vectors.identity)
-        similarities = [scopes, real_array(vector), identity]
-        return [
-            BoundStatement(_VECTOR_STATE, [scopes, identity]),
-            BoundStatement(self._vectors.tables().all_similarities, similarities),
-        ]
+        values = {"scopes": scopes, "vector": real_array(vector), "identity": identity}
+        return [_VECTOR_STATE.bound(values), self._vectors.tables().all_similarities.bound(values)]
 
 
 def _is_of_log(log_position: LogPosition, row: Sequence[Any]) -> bool:

@@ -13,13 +13,13 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TypeAlias, TypeVar
 
 import psycopg
-from psycopg.abc import Params, QueryNoTemplate
 from psycopg.rows import TupleRow
 
 from jiyi.backends.postgres.connection import PostgresConnection
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.vectors.halfvec import Reals, RealsDumper
 from jiyi.backends.postgres.wire import BoundStatement, PipelineConnection, Row
+from jiyi.backends.records.sql import NO_PARAMS, Params
 from jiyi.errors import StoreBusyError
 
 SCHEMA = "jiyi_search"
@@ -30,7 +30,7 @@ Settings: TypeAlias = Sequence[tuple[str, str]]
 
 _REALS = "jiyi.reals"
 _GET_TIMEOUTS = "current_setting('lock_timeout'), current_setting('statement_timeout')"
-_SET_TIMEOUTS = "set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)"
+_SET_TIMEOUTS = "set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false)"
 
 
 class DriverConnections:
@@ -39,7 +39,7 @@ class DriverConnections:
     def __init__(self, database: PostgresDatabase) -> None:
         self._pool = database.pool
 
-    def fetch(self, query: QueryNoTemplate, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
+    def fetch(self, query: str, parameters: Params = NO_PARAMS, settings: Settings = ()) -> list[TupleRow]:
         """The rows of a read-only statement, under settings that hold for it alone; in one round trip."""
         with self._checked_out(lambda connection, _: _fetch(connection, query, parameters, settings)) as (_, rows):
             return rows
@@ -56,7 +56,7 @@ class DriverConnections:
             yield connection
 
     @contextmanager
-    def connection_and_row(self, query: QueryNoTemplate, parameters: Params) -> Iterator[tuple[Connection, TupleRow]]:
+    def connection_and_row(self, query: str, parameters: Params) -> Iterator[tuple[Connection, TupleRow]]:
         """A connection, and the row that it returned for this query."""
         with self._checked_out(lambda connection, _: _fetch(connection, query, parameters, ())) as (connection, rows):
             yield connection, rows[0]
@@ -97,13 +97,13 @@ class AdvisoryLock:
             if self._held is not None:
                 yield self._held
                 return
-            attempt = f"SELECT {_GET_TIMEOUTS}, pg_try_advisory_lock(%s)"
-            with self._connections.connection_and_row(attempt, [self._key]) as (connection, (*timeouts, locked)):
+            attempt = f"SELECT {_GET_TIMEOUTS}, pg_try_advisory_lock(:key)"
+            with self._connections.connection_and_row(attempt, {"key": self._key}) as (connection, (*timeouts, locked)):
                 try:
                     if not locked and not self._wait(connection, deadline):
                         raise self._busy(seconds)
                     # A rebuild may take longer than the timeouts of the role.
-                    connection.execute(f"SELECT {_SET_TIMEOUTS}", ["0", "0"])
+                    connection.execute(f"SELECT {_SET_TIMEOUTS}", {"lock": "0", "statement": "0"})
                     self._held = connection
                     yield connection
                 finally:
@@ -118,9 +118,9 @@ class AdvisoryLock:
         left = int(1_000 * (deadline - time.monotonic()))
         if left <= 0:
             return False
-        connection.execute(f"SELECT {_SET_TIMEOUTS}", [f"{left}ms", "0"])
+        connection.execute(f"SELECT {_SET_TIMEOUTS}", {"lock": f"{left}ms", "statement": "0"})
         try:
-            connection.execute("SELECT pg_advisory_lock(%s)", [self._key])
+            connection.execute("SELECT pg_advisory_lock(:key)", {"key": self._key})
         except psycopg.errors.LockNotAvailable:
             return False
         return True
@@ -148,7 +148,7 @@ class IndexConnections:
         lock = database.key(SCHEMA, name)
         self._lock = AdvisoryLock(self.driver, lock, f"{name.removesuffix('s')} index", timeout=lock_timeout)
 
-    def fetch(self, query: QueryNoTemplate, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
+    def fetch(self, query: str, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
         """The rows of a read-only statement, in one round trip."""
         with self._translated():
             return self.driver.fetch(query, parameters, settings)
@@ -171,14 +171,14 @@ class IndexConnections:
             yield connection
 
 
-def _fetch(connection: Connection, query: QueryNoTemplate, parameters: Params, settings: Settings) -> list[TupleRow]:
+def _fetch(connection: Connection, query: str, parameters: Params, settings: Settings) -> list[TupleRow]:
     if not settings:
         with connection.cursor(binary=True) as cursor:
             return cursor.execute(query, parameters).fetchall()
     # Statements of one pipeline are one transaction, and the settings are local to it.
     with connection.pipeline(), connection.cursor() as first, connection.cursor(binary=True) as second:
-        parts = ", ".join(["set_config(%s, %s, true)"] * len(settings))
-        first.execute(f"SELECT {parts}", [word for setting in settings for word in setting])
+        parts = ", ".join(f"set_config('{name}', :value_{place}, true)" for place, (name, _) in enumerate(settings))
+        first.execute(f"SELECT {parts}", [value for _, value in settings])
         second.execute(query, parameters)
         return second.fetchall()
 
@@ -194,6 +194,6 @@ def _adapted(connection: PostgresConnection) -> Connection:
 def create_schema(connection: Connection) -> None:
     """Create the schema of derived tables if it is missing, in the caller's transaction."""
     # Two sessions that create the same schema at once would fail.
-    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"jiyi/{SCHEMA}"])
-    if connection.execute("SELECT to_regnamespace(%s)", [SCHEMA]).fetchone() == (None,):
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))", {"name": f"jiyi/{SCHEMA}"})
+    if connection.execute("SELECT to_regnamespace(:name)", {"name": SCHEMA}).fetchone() == (None,):
         connection.execute(f"CREATE SCHEMA {SCHEMA}")

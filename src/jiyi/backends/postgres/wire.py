@@ -13,12 +13,14 @@ import select
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg.adapt import Transformer
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 
+from jiyi.backends.records.sql import postgres_numbered
 from jiyi.contexts import on_error
 
 Connection: TypeAlias = "psycopg.Connection[Any]"
@@ -32,40 +34,53 @@ _BINARY: Final = frozenset({BYTEA, FLOAT4_ARRAY})
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement with parameters `$1`, `$2`, … of these types."""
+    """A statement with parameters `:name`, and their types."""
 
     sql: str
-    types: tuple[int, ...] = ()
+    parameters: Mapping[str, int] = field(default_factory=dict)
     prepare: bool = True
     name: bytes = field(init=False)
     """The name of the prepared statement: the same statement has the same name on every connection."""
     command: bytes = field(init=False)
+    """The statement as the server takes it, with parameters `$1`, `$2`, …"""
+    names: tuple[str, ...] = field(init=False)
+    """The parameters in the order of the server; so are their types and formats."""
+    types: tuple[int, ...] = field(init=False)
     formats: tuple[Format, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        command = self.sql.encode()
+        command, names = postgres_numbered(self.sql)
+        types = tuple(self.parameters[name] for name in names)
         object.__setattr__(self, "command", command)
         object.__setattr__(self, "name", b"jiyi_" + blake2b(command, digest_size=12).hexdigest().encode())
-        formats = tuple(Format.BINARY if kind in _BINARY else Format.TEXT for kind in self.types)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "types", types)
+        formats = tuple(Format.BINARY if kind in _BINARY else Format.TEXT for kind in types)
         object.__setattr__(self, "formats", formats)
+
+    def bound(self, values: Mapping[str, bytes | None]) -> BoundStatement:
+        """The statement with the encoded values of its parameters; there may be more values."""
+        return BoundStatement(self, [values[name] for name in self.names])
 
 
 class BoundStatement(NamedTuple):
-    """A statement with the encoded values of its parameters."""
+    """A statement with the encoded values of its parameters, in the order of the server."""
 
     statement: Statement
     values: Sequence[bytes | None] = ()
 
 
-def settings(values: Mapping[str, str], more: Sequence[str] = (), *, generic_plans: bool = True) -> Statement:
-    """A statement that sets these settings for one transaction; the values of `more` are its parameters.
+def settings(
+    values: Mapping[str, str], more: Mapping[str, str] = MappingProxyType({}), *, generic_plans: bool = True
+) -> Statement:
+    """A statement that sets these settings for one transaction, and those of `more` to its parameters of these names.
 
     It also selects generic plans: planning takes longer than looking up a few rows.
     """
     fixed = {**values, "plan_cache_mode": "force_generic_plan"} if generic_plans else values
     calls = [f"set_config('{name}', '{value}', true)" for name, value in fixed.items()]
-    calls += [f"set_config('{name}', ${place}, true)" for place, name in enumerate(more, 1)]
-    return Statement(f"SELECT {', '.join(calls)}", (TEXT,) * len(more))
+    calls += [f"set_config('{name}', :{parameter}, true)" for name, parameter in more.items()]
+    return Statement(f"SELECT {', '.join(calls)}", dict.fromkeys(more.values(), TEXT))
 
 
 GENERIC_PLANS: Final = BoundStatement(settings({}))

@@ -10,7 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-_CHUNK: Final = 500
+from jiyi.backends.records.sql import sqlite_list, sqlite_many, sqlite_text
+
+_PAGE: Final = 500
+_ADD: Final = sqlite_many("INSERT OR IGNORE INTO row VALUES (:kind, :text, :id)")
+_TAKE: Final = sqlite_many("INSERT OR IGNORE INTO taken VALUES (:id)")
+_TAKEN: Final = sqlite_text("SELECT id FROM taken WHERE id IN :ids")
 
 
 class DiskSorter:
@@ -37,7 +42,7 @@ class DiskSorter:
     def add(self, rows: Iterable[tuple[str, str, str]]) -> None:
         """Take rows in: (group, text to sort by, id)."""
         self._file.execute("BEGIN")
-        self._file.executemany("INSERT OR IGNORE INTO row VALUES (?, ?, ?)", rows)
+        self._file.executemany(_ADD, rows)
         self._file.execute("COMMIT")
 
     def groups(self, prefix: str, *, limit: int) -> Iterator[list[tuple[str, str]]]:
@@ -46,9 +51,9 @@ class DiskSorter:
         while True:
             # The highest character follows every name that begins with the prefix.
             found = self._file.execute(
-                "SELECT kind FROM row WHERE kind > ? AND kind < ? GROUP BY kind HAVING count(*) > 1 "
-                "ORDER BY kind LIMIT ?",
-                (last, f"{prefix}\U0010ffff", _CHUNK),
+                "SELECT kind FROM row WHERE kind > :last AND kind < :end GROUP BY kind HAVING count(*) > 1 "
+                "ORDER BY kind LIMIT :limit",
+                {"last": last, "end": f"{prefix}\U0010ffff", "limit": _PAGE},
             ).fetchall()
             for (kind,) in found:
                 yield from self._pieces(kind, limit)
@@ -58,24 +63,19 @@ class DiskSorter:
 
     def take(self, ids: Iterable[str]) -> None:
         """Leave these out of what follows."""
-        self._file.executemany("INSERT OR IGNORE INTO taken VALUES (?)", [(each,) for each in ids])
+        self._file.executemany(_TAKE, [(each,) for each in ids])
 
     def taken(self, ids: Sequence[str]) -> set[str]:
         """Which of these were taken."""
-        found: set[str] = set()
-        for start in range(0, len(ids), _CHUNK):
-            chunk = ids[start : start + _CHUNK]
-            marks = ", ".join("?" * len(chunk))
-            found.update(row[0] for row in self._file.execute(f"SELECT id FROM taken WHERE id IN ({marks})", chunk))
-        return found
+        return {row[0] for row in self._file.execute(_TAKEN, {"ids": sqlite_list(ids)})}
 
     def _pieces(self, kind: str, limit: int) -> Iterator[list[tuple[str, str]]]:
         text = entry_id = ""
         while True:
             piece = self._file.execute(
-                "SELECT text, id FROM row WHERE kind = ? AND (text, id) > (?, ?) "
-                "AND id NOT IN (SELECT id FROM taken) ORDER BY text, id LIMIT ?",
-                (kind, text, entry_id, limit),
+                "SELECT text, id FROM row WHERE kind = :kind AND (text, id) > (:text, :id) "
+                "AND id NOT IN (SELECT id FROM taken) ORDER BY text, id LIMIT :limit",
+                {"kind": kind, "text": text, "id": entry_id, "limit": limit},
             ).fetchall()
             if piece:
                 yield piece

@@ -1,7 +1,8 @@
 """One way to run SQL: the same statement text for SQLite and PostgreSQL, with parameters named `:name`.
 
 A statement is a constant of its module, written in the SQL that both engines know. Each engine gets it in its own
-notation, translated once for each text. Two notations are added, because the engines differ where a list is compared:
+notation, translated once for each text; the statements of the indexes too, which are for one engine. Two notations are
+added, because the engines differ where a list is compared:
 
 - `column IN :values` and `column NOT IN :values` compare with a list that is one parameter, however long it is.
 - `(a, b) IN PAIRS :pairs` compares with a list of pairs, given as JSON text.
@@ -39,9 +40,10 @@ NO_PARAMS: Final[Params] = MappingProxyType({})
 CHUNK: Final = 500
 """How many rows one statement of a long list writes or looks up."""
 
-_IN: Final = r"\b(NOT )?IN (PAIRS )?:(\w+)"
-_PARAMETER: Final = r"'(?:[^']|'')*'|(?<![:\w]):([a-z_]\w*)"
-"""A literal, which stays as it is, or a parameter."""
+_NOTATION: Final = re.compile(
+    # A literal and a quoted name, which stay as they are; a list; a parameter, which a cast such as `::text` is not.
+    r"""'(?:[^']|'')*'|"[^"]*"|\b(?P<negated>NOT )?IN (?P<pairs>PAIRS )?:(?P<list>\w+)|(?<![:\w]):(?P<name>[a-z_]\w*)"""
+)
 _PLAIN = frozenset({str, int, float, bool, type(None), bytes})
 
 
@@ -200,13 +202,7 @@ def skip_scan(connection: Connection, sql: str, params: Params = NO_PARAMS) -> I
 @lru_cache(maxsize=1_024)
 def sqlite_text(sql: str) -> str:
     """A statement for the driver of SQLite, which knows named parameters itself."""
-
-    def listed(found: re.Match[str]) -> str:
-        negated, pairs, name = found.groups()
-        columns = "value ->> 0, value ->> 1" if pairs else "value"
-        return f"{negated or ''}IN (SELECT {columns} FROM json_each(:{name}))"
-
-    return re.sub(_IN, listed, sql)
+    return _translated(sql, _sqlite_list, lambda name: f":{name}")
 
 
 @lru_cache(maxsize=256)
@@ -221,10 +217,19 @@ def sqlite_positional(sql: str) -> tuple[str, Callable[[Params], Sequence[Any]]]
         names.append(name)
         return "?"
 
-    text = _numbered(sqlite_text(sql), place)
+    text = _translated(sql, _sqlite_list, place)
     if len(names) > 1:
         return text, itemgetter(*names)
     return text, lambda params: [params[name] for name in names]
+
+
+def sqlite_many(sql: str) -> str:
+    """A statement for the driver's `executemany`, whose rows have their values in the order of the parameters."""
+    return sqlite_positional(sql)[0]
+
+
+def _sqlite_list(parameter: str, negated: str, pairs: str) -> str:
+    return f"{negated}IN (SELECT {'value ->> 0, value ->> 1' if pairs else 'value'} FROM json_each({parameter}))"
 
 
 def sqlite_row(values: Sequence[Any]) -> list[Any]:
@@ -256,13 +261,18 @@ def sqlite_params(params: Params) -> Params:
     return {name: value if type(value) in _PLAIN else _sqlite_value(value) for name, value in params.items()}
 
 
+def sqlite_list(values: Sequence[Any]) -> str:
+    """A list as the value of one parameter."""
+    text = json.dumps(values)
+    # SQLite before 3.45 ends a text of JSON at a NUL: it would match another value. No stored value has one.
+    return text if "\\u0000" not in text else json.dumps([each for each in values if "\x00" not in str(each)])
+
+
 def _sqlite_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return clock.to_text(value)
     if isinstance(value, list | tuple):
-        text = json.dumps(value)
-        # SQLite before 3.45 ends a text of JSON at a NUL: it would match another value. No stored value has one.
-        return text if "\\u0000" not in text else json.dumps([each for each in value if "\x00" not in str(each)])
+        return sqlite_list(value)
     if isinstance(value, str):
         return str(value)
     raise TypeError(f"a {type(value).__name__} cannot be a value of a statement")
@@ -272,43 +282,25 @@ def _sqlite_value(value: Any) -> Any:
 
 
 @lru_cache(maxsize=1_024)
-def postgres_text(sql: str) -> str:
-    """A statement for psycopg, with parameters `%(name)s`."""
-    return _numbered(_listed(sql).replace("%", "%%"), lambda name: f"%({name})s")
-
-
-@lru_cache(maxsize=256)
-def postgres_positional(sql: str) -> str:
-    """A statement for psycopg, with parameters `%s`, which take values in their order."""
-    return _numbered(_listed(sql).replace("%", "%%"), lambda _: "%s")
-
-
-@lru_cache(maxsize=1_024)
-def postgres_numbered(sql: str) -> tuple[str, tuple[str, ...]]:
-    """A statement for the server itself, with parameters `$1`, `$2`, …, and their names in this order."""
+def postgres_numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
+    """A statement for the server, with parameters `$1`, `$2`, …, and their names in this order."""
     names: dict[str, int] = {}
-    text = _numbered(_listed(sql), lambda name: f"${names.setdefault(name, len(names) + 1)}")
-    return text, tuple(names)
+    text = _translated(sql, _postgres_list, lambda name: f"${names.setdefault(name, len(names) + 1)}")
+    return text.encode(), tuple(names)
 
 
-def postgres_params(params: Params) -> Params:
-    """Values as psycopg takes them: a tuple would be a composite value."""
-    return {name: list(value) if type(value) is tuple else value for name, value in params.items()}
+def _postgres_list(parameter: str, negated: str, pairs: str) -> str:
+    if pairs:
+        return f"{negated}IN (SELECT p ->> 0, p ->> 1 FROM jsonb_array_elements(CAST({parameter} AS jsonb)) p)"
+    return f"<> ALL ({parameter})" if negated else f"= ANY ({parameter})"
 
 
-def _listed(sql: str) -> str:
-    def listed(found: re.Match[str]) -> str:
-        negated, pairs, name = found.groups()
-        if pairs:
-            return f"{negated or ''}IN (SELECT p ->> 0, p ->> 1 FROM jsonb_array_elements(CAST(:{name} AS jsonb)) p)"
-        return f"<> ALL (:{name})" if negated else f"= ANY (:{name})"
+def _translated(sql: str, listed: Callable[[str, str, str], str], placed: Callable[[str], str]) -> str:
+    """The statement with every parameter as `placed` writes it, and every list as `listed` does."""
 
-    return re.sub(_IN, listed, sql)
+    def one(found: re.Match[str]) -> str:
+        if found["list"]:
+            return listed(placed(found["list"]), found["negated"] or "", found["pairs"] or "")
+        return placed(found["name"]) if found["name"] else found[0]
 
-
-def _numbered(sql: str, rendered: Callable[[str], str]) -> str:
-    def parameter(found: re.Match[str]) -> str:
-        name = found[1]
-        return found[0] if name is None else rendered(name)
-
-    return re.sub(_PARAMETER, parameter, sql)
+    return _NOTATION.sub(one, sql)

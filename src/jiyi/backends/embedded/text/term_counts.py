@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from jiyi.backends.records.sql import sqlite_list, sqlite_text
 from jiyi.ports import TermRow
 
-T = TypeVar("T")
-
-CHUNK: Final = 500
-"""How many values one statement takes."""
 _MAX_CACHED: Final = 50_000
 """How many frequencies are cached."""
 _MAX_ROW_BYTES: Final = 8 << 20
 """About how much memory rows may take that are cached."""
 _ROW_BYTES: Final = 700
 """Of a row beside its terms."""
-_LIST_LENGTHS: Final = (8, 16, 32, 48, 64, 96, 128, 256, CHUNK)
+_TOTALS: Final = sqlite_text(
+    "SELECT scope, entries, shortness, bigram_shortness, conversations, conversation_shortness "
+    "FROM scope_totals WHERE scope IN :scopes"
+)
+_FREQUENCIES: Final = sqlite_text(
+    "SELECT term, df FROM term_df WHERE scope = :scope AND field = :field AND term IN :terms"
+)
 
 
 class TermCountCache:
@@ -65,11 +68,7 @@ class TermCountCache:
         """The rows of these scopes: name, entries, shortness of words and bigrams, conversations, their shortness."""
         missing = [scope for scope in scopes if scope not in self._totals]
         if missing:
-            rows = self._connection.execute(
-                "SELECT scope, entries, shortness, bigram_shortness, conversations, conversation_shortness "
-                f"FROM scope_totals WHERE scope IN ({placeholders(missing)})",
-                missing,
-            ).fetchall()
+            rows = self._connection.execute(_TOTALS, {"scopes": sqlite_list(missing)}).fetchall()
             self._totals |= dict.fromkeys(missing)
             self._totals |= {row[0]: row for row in rows}
             self._cached += len(missing)
@@ -80,22 +79,10 @@ class TermCountCache:
         """In how many texts of the scope each of these terms stands; it may have other terms as well."""
         known = self._frequencies.setdefault((scope, field), {})
         missing = [term for term in terms if term not in known]
-        for start in range(0, len(missing), CHUNK):
-            chunk = padded(missing[start : start + CHUNK])
-            sql = f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({placeholders(chunk)})"
-            rows = self._connection.execute(sql, (scope, field, *chunk)).fetchall()
-            known |= dict.fromkeys(chunk, 0)
+        if missing:
+            params = {"scope": scope, "field": field, "terms": sqlite_list(missing)}
+            rows = self._connection.execute(_FREQUENCIES, params).fetchall()
+            known |= dict.fromkeys(missing, 0)
             known |= rows
         self._cached += len(missing)
         return known
-
-
-def padded(values: list[T]) -> list[T]:
-    """Repeat the last value up to one of a few lengths, so that nearly every statement is in the statement cache."""
-    wanted = next((size for size in _LIST_LENGTHS if size >= len(values)), len(values))
-    return values + values[-1:] * (wanted - len(values))
-
-
-def placeholders(values: Sequence[object]) -> str:
-    """As many parameters as there are values."""
-    return ",".join("?" * len(values))

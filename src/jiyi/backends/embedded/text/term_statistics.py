@@ -6,33 +6,50 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 
+from jiyi.backends.records.sql import sqlite_list, sqlite_many, sqlite_text
 from jiyi.backends.shared.term_rows import CONVERSATIONS, StatisticsChange, shortness
 
-_CHUNK = 500
-"""How many values one statement takes."""
+_ADD_DF = sqlite_many(
+    "INSERT INTO term_df VALUES (:scope, :field, :term, :df) ON CONFLICT DO UPDATE SET df = df + excluded.df"
+)
+_DELETE_DF = sqlite_many("DELETE FROM term_df WHERE scope = :scope AND field = :field AND term = :term AND df = 0")
+_ADD_ENTRIES = sqlite_many(
+    "INSERT INTO scope_totals VALUES (:scope, :entries, :shortness, :bigram_shortness, 0, 0) "
+    "ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
+    "bigram_shortness = bigram_shortness + excluded.bigram_shortness"
+)
+_ADD_CONVERSATIONS = sqlite_many(
+    "INSERT INTO scope_totals VALUES (:scope, 0, 0, 0, :conversations, :conversation_shortness) "
+    "ON CONFLICT DO UPDATE SET conversations = conversations + excluded.conversations, "
+    "conversation_shortness = conversation_shortness + excluded.conversation_shortness"
+)
+_DELETE_SCOPES = sqlite_many("DELETE FROM scope_totals WHERE scope = :scope AND entries = 0 AND conversations = 0")
+_PUT_TERMS = sqlite_many("INSERT OR REPLACE INTO conversation_terms VALUES (:scope, :thread, :term, :tf)")
+_DELETE_TERMS = sqlite_many("DELETE FROM conversation_terms WHERE scope = :scope AND thread = :thread AND term = :term")
+_PUT_LENGTHS = sqlite_many("INSERT OR REPLACE INTO conversation_lengths VALUES (:scope, :thread, :length, :entries)")
+_DELETE_LENGTHS = sqlite_many("DELETE FROM conversation_lengths WHERE scope = :scope AND thread = :thread")
+CONVERSATION_LENGTH = "SELECT length, entries FROM conversation_lengths WHERE scope = :scope AND thread = :thread"
+CONVERSATION_COUNTS = sqlite_text(
+    "SELECT term, tf FROM conversation_terms WHERE scope = :scope AND thread = :thread AND term IN :terms"
+)
 
 
 def update_statistics(connection: sqlite3.Connection, changes: StatisticsChange) -> None:
     """Write the changes inside the caller's transaction."""
     _update_conversations(connection, changes)
     connection.executemany(
-        "INSERT INTO term_df VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET df = df + excluded.df",
+        _ADD_DF,
         sorted((*key, change) for key, change in changes.document_frequencies.items() if change),
     )
     connection.executemany(
-        "DELETE FROM term_df WHERE scope = ? AND field = ? AND term = ? AND df = 0",
+        _DELETE_DF,
         [key for key, change in changes.document_frequencies.items() if change < 0],
     )
     connection.executemany(
-        "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
-        "entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
-        "bigram_shortness = bigram_shortness + excluded.bigram_shortness",
+        _ADD_ENTRIES,
         [(scope, *total) for scope, total in changes.scopes.items()],
     )
-    connection.executemany(
-        "DELETE FROM scope_totals WHERE scope = ? AND entries = 0 AND conversations = 0",
-        [(scope,) for scope in changes.scopes],
-    )
+    connection.executemany(_DELETE_SCOPES, [(scope,) for scope in changes.scopes])
 
 
 def _update_conversations(connection: sqlite3.Connection, changes: StatisticsChange) -> None:
@@ -40,18 +57,12 @@ def _update_conversations(connection: sqlite3.Connection, changes: StatisticsCha
     terms, lengths = read_conversations(connection, changes)
     updated = [(*key, count) for key, count in terms.items() if count > 0]
     removed = [key for key, count in terms.items() if count <= 0]
-    connection.executemany("INSERT OR REPLACE INTO conversation_terms VALUES (?, ?, ?, ?)", sorted(updated))
-    connection.executemany("DELETE FROM conversation_terms WHERE scope = ? AND thread = ? AND term = ?", removed)
+    connection.executemany(_PUT_TERMS, sorted(updated))
+    connection.executemany(_DELETE_TERMS, removed)
+    connection.executemany(_PUT_LENGTHS, [row for row in lengths if row[3]])
+    connection.executemany(_DELETE_LENGTHS, [row[:2] for row in lengths if not row[3]])
     connection.executemany(
-        "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)", [row for row in lengths if row[3]]
-    )
-    connection.executemany(
-        "DELETE FROM conversation_lengths WHERE scope = ? AND thread = ?", [row[:2] for row in lengths if not row[3]]
-    )
-    connection.executemany(
-        "INSERT INTO scope_totals VALUES (?, 0, 0, 0, ?, ?) ON CONFLICT DO UPDATE SET "
-        "conversations = conversations + excluded.conversations, "
-        "conversation_shortness = conversation_shortness + excluded.conversation_shortness",
+        _ADD_CONVERSATIONS,
         [(scope, *total) for scope, total in changes.conversations.items()],
     )
 
@@ -72,9 +83,7 @@ def read_conversations(
         changes.document_frequencies[scope, CONVERSATIONS, term] += (after > 0) - (before > 0)
     lengths: list[tuple[str, str, int, int]] = []
     for (scope, thread), (length, entries) in changes.conversation_lengths.items():
-        row = connection.execute(
-            "SELECT length, entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
-        ).fetchone()
+        row = connection.execute(CONVERSATION_LENGTH, {"scope": scope, "thread": thread}).fetchone()
         before_length, before_entries = row if row is not None else (0, 0)
         after_length, after_entries = before_length + length, before_entries + entries
         lengths.append((scope, thread, after_length, after_entries))
@@ -95,12 +104,6 @@ def _term_counts(
         by_thread[scope, thread].append(term)
     found: dict[tuple[str, str, int], int] = {}
     for (scope, thread), wanted in by_thread.items():
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            rows = connection.execute(
-                "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
-                f"AND term IN ({','.join('?' * len(chunk))})",
-                (scope, thread, *chunk),
-            )
-            found.update(((scope, thread, term), tf) for term, tf in rows)
+        rows = connection.execute(CONVERSATION_COUNTS, {"scope": scope, "thread": thread, "terms": sqlite_list(wanted)})
+        found.update(((scope, thread, term), tf) for term, tf in rows)
     return found

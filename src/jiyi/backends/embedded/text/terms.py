@@ -18,9 +18,15 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from jiyi.backends.embedded.text.pending import NOTHING_PENDING, PendingTerms, values_of
-from jiyi.backends.embedded.text.term_counts import CHUNK, TermCountCache, padded, placeholders
-from jiyi.backends.embedded.text.term_statistics import read_conversations, update_statistics
+from jiyi.backends.embedded.text.term_counts import TermCountCache
+from jiyi.backends.embedded.text.term_statistics import (
+    CONVERSATION_COUNTS,
+    CONVERSATION_LENGTH,
+    read_conversations,
+    update_statistics,
+)
 from jiyi.backends.embedded.text.terms_check import row_checksum, wrong_sums
+from jiyi.backends.records.sql import sqlite_list, sqlite_many, sqlite_text
 from jiyi.backends.shared.derived_file import open_derived
 from jiyi.backends.shared.term_rows import (
     BIGRAMS,
@@ -94,8 +100,25 @@ _COLUMNS = (
     "scope, thread, position, event_time, entry_id, hash, length, bigram_length, question_share, "
     "words, word_counts, bigrams, bigram_counts, counted, counted_bigrams"
 )
-_INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?' * 16)})"
+_INSERT = sqlite_many(
+    f"INSERT INTO entry_terms ({_COLUMNS}, checksum) "
+    f"VALUES ({', '.join(f':{name}' for name in (*_COLUMNS.split(', '), 'checksum'))})"
+)
+_DELETE = sqlite_many("DELETE FROM entry_terms WHERE entry_id = :entry_id")
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
+_BY_IDS = sqlite_text(f"{_SELECT} WHERE entry_id IN :ids")
+_ALONE = sqlite_text(f"{_SELECT} WHERE scope = :scope AND thread IN :threads")
+_THREAD = f"{_SELECT} WHERE scope = :scope AND thread = :thread"
+_WHOLE_THREAD = f"{_THREAD} ORDER BY position, event_time, entry_id"
+_BEFORE = (
+    f"{_THREAD} AND (position, event_time, entry_id) < (:position, :event_time, :entry_id) "
+    "ORDER BY position DESC, event_time DESC, entry_id DESC LIMIT :reach"
+)
+_AFTER = (
+    f"{_THREAD} AND (position, event_time, entry_id) > (:position, :event_time, :entry_id) "
+    "ORDER BY position, event_time, entry_id LIMIT :reach"
+)
+_PLACE = ("scope", "thread", "position", "event_time", "entry_id")
 _BY_THREAD = itemgetter(0, 1)
 _NO_CHANGES: Mapping[tuple[str, int, int], int] = MappingProxyType({})
 _NO_CHANGE = StatisticsChange()
@@ -140,10 +163,10 @@ class TermStore:
         with on_error(connection.rollback):
             old = [Features(*row) for row in _by_ids(connection, ids)]
             removed, added = changed_only(old, new)
-            connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in removed])
+            connection.executemany(_DELETE, [(row.entry_id,) for row in removed])
             connection.executemany(_INSERT, [_values(row) for row in added])
             update_statistics(connection, statistics_change(removed, added))
-            connection.execute("INSERT OR REPLACE INTO log_position VALUES (1, ?)", (sequence,))
+            connection.execute("INSERT OR REPLACE INTO log_position VALUES (1, :sequence)", {"sequence": sequence})
             connection.execute("COMMIT")
         self._counts.clear()
 
@@ -252,9 +275,7 @@ class TermStore:
                 members[row[0], row[1]].append(row)
         for (scope, thread), rows in sorted(members.items()):
             if thread.startswith(CONVERSATION) and self._entries(scope, thread) <= _MAX_WHOLE_THREAD:
-                near = self._reader.execute(
-                    f"{_SELECT} WHERE scope = ? AND thread = ? ORDER BY position, event_time, entry_id", (scope, thread)
-                ).fetchall()
+                near = self._reader.execute(_WHOLE_THREAD, {"scope": scope, "thread": thread}).fetchall()
             else:
                 # Rows that are no longer true must not make the window smaller.
                 near = self._around(rows, reach + hidden[scope, thread])
@@ -284,32 +305,22 @@ class TermStore:
         return found + _by_ids(self._reader, left)
 
     def _entries(self, scope: str, thread: str) -> int:
-        row = self._reader.execute(
-            "SELECT entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
-        ).fetchone()
-        return int(row[0]) if row is not None else 0
+        row = self._reader.execute(CONVERSATION_LENGTH, {"scope": scope, "thread": thread}).fetchone()
+        return int(row[1]) if row is not None else 0
 
     def _around(self, rows: list[tuple[Any, ...]], reach: int) -> list[tuple[Any, ...]]:
         """Some rows of one thread with their neighbours, in order."""
         found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         for row in sorted(rows):
-            scope, thread, *place = row[:5]
+            place = {**dict(zip(_PLACE, row[:5], strict=True)), "reach": reach}
             if row[:5] not in found:
                 # Otherwise it is a neighbour of the row before it, and so are all rows between them.
-                before = self._reader.execute(
-                    f"{_SELECT} WHERE scope = ? AND thread = ? AND (position, event_time, entry_id) < (?, ?, ?) "
-                    "ORDER BY position DESC, event_time DESC, entry_id DESC LIMIT ?",
-                    (scope, thread, *place, reach),
-                ).fetchall()
+                before = self._reader.execute(_BEFORE, place).fetchall()
                 found.update((near[:5], near) for near in reversed(before))
                 found[row[:5]] = row
-            after = self._reader.execute(
-                f"{_SELECT} WHERE scope = ? AND thread = ? AND (position, event_time, entry_id) > (?, ?, ?) "
-                "ORDER BY position, event_time, entry_id LIMIT ?",
-                (scope, thread, *place, reach),
-            ).fetchall()
+            after = self._reader.execute(_AFTER, place).fetchall()
             found.update((near[:5], near) for near in after)
-        return [found[place] for place in sorted(found)]
+        return [found[line] for line in sorted(found)]
 
     def conversations(
         self, threads: Iterable[tuple[str, str]], words: Sequence[str], pending: PendingTerms | None = None
@@ -322,18 +333,12 @@ class TermStore:
         self, threads: Iterable[tuple[str, str]], words: Sequence[str], change: StatisticsChange
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         ids = [term_id(word) for word in words]
+        terms = sqlite_list(ids)
         found = {}
         for scope, thread in threads:
-            length = self._reader.execute(
-                "SELECT length FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
-            ).fetchone()
-            counts = dict(
-                self._reader.execute(
-                    "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
-                    f"AND term IN ({placeholders(ids)})",
-                    (scope, thread, *ids),
-                ).fetchall()
-            )
+            params = {"scope": scope, "thread": thread, "terms": terms}
+            length = self._reader.execute(CONVERSATION_LENGTH, params).fetchone()
+            counts = dict(self._reader.execute(CONVERSATION_COUNTS, params).fetchall())
             more, _ = change.conversation_lengths.get((scope, thread), (0, 0))
             found[scope, thread] = (
                 (length[0] if length else 0) + more,
@@ -384,20 +389,14 @@ def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 def _alone(connection: sqlite3.Connection, scope: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
     """The entries of this scope, among these, that have no thread with others."""
-    found: list[tuple[Any, ...]] = []
-    for start in range(0, len(ids), CHUNK):
-        threads = padded([ALONE + entry_id for entry_id in ids[start : start + CHUNK]])
-        sql = f"{_SELECT} WHERE scope = ? AND thread IN ({placeholders(threads)})"
-        found += connection.execute(sql, (scope, *threads)).fetchall()
-    return found
+    if not ids:
+        return []
+    threads = sqlite_list([ALONE + entry_id for entry_id in ids])
+    return connection.execute(_ALONE, {"scope": scope, "threads": threads}).fetchall()
 
 
 def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = []
-    for start in range(0, len(ids), CHUNK):
-        chunk = padded(list(ids[start : start + CHUNK]))
-        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({placeholders(chunk)})", chunk).fetchall()
-    return found
+    return connection.execute(_BY_IDS, {"ids": sqlite_list(ids)}).fetchall() if ids else []
 
 
 def _values(row: Features) -> tuple[Any, ...]:

@@ -20,9 +20,9 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
     """The kinds of statistics that do not follow from the entries, as messages."""
     entries = _sums(
         connection,
-        "SELECT scope, count(*), sum(? / max(length, ?)), sum(? / max(bigram_length, ?)) FROM entry_terms "
-        "GROUP BY scope",
-        (unit, length_floor, unit, length_floor),
+        "SELECT scope, count(*), sum(:unit / max(length, :floor)), sum(:unit / max(bigram_length, :floor)) "
+        "FROM entry_terms GROUP BY scope",
+        {"unit": unit, "floor": length_floor},
     )
     terms = _sums(
         connection,
@@ -31,8 +31,9 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
     )
     in_conversations = _sums(
         connection,
-        "SELECT scope, count(*), sum(length) FROM entry_terms WHERE substr(thread, 1, ?) = ? GROUP BY scope",
-        (len(conversation), conversation),
+        "SELECT scope, count(*), sum(length) FROM entry_terms WHERE substr(thread, 1, length(:prefix)) = :prefix "
+        "GROUP BY scope",
+        {"prefix": conversation},
     )
     pairs = {
         "entries": (entries, _sums(connection, "SELECT scope, entries, shortness, bigram_shortness FROM scope_totals")),
@@ -54,9 +55,9 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
         "numbers of conversations": (
             _sums(
                 connection,
-                "SELECT scope, sum(entries > 0), sum(iif(entries > 0, ? / max(length, ?), 0)) "
+                "SELECT scope, sum(entries > 0), sum(iif(entries > 0, :unit / max(length, :floor), 0)) "
                 "FROM conversation_lengths GROUP BY scope",
-                (unit, length_floor),
+                {"unit": unit, "floor": length_floor},
             ),
             _sums(connection, "SELECT scope, conversations, conversation_shortness FROM scope_totals"),
         ),
@@ -64,7 +65,7 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
     return [f"the statistics of {kind} do not add up" for kind, (one, other) in pairs.items() if one != other]
 
 
-def _sums(connection: sqlite3.Connection, statement: str, values: Sequence[Any] = ()) -> _Sums:
+def _sums(connection: sqlite3.Connection, statement: str, params: dict[str, Any] | None = None) -> _Sums:
     """Sums by scope, without scopes that are empty."""
-    rows = connection.execute(statement, values)
+    rows = connection.execute(statement, params or {})
     return {str(scope): tuple(sums) for scope, *sums in rows if any(sums)}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from jiyi.backends.records.sql import sqlite_list, sqlite_many, sqlite_text
 from jiyi.backends.shared.derived_file import open_derived
 from jiyi.backends.shared.embedding import without_record
 from jiyi.contexts import on_error
@@ -28,22 +29,31 @@ CREATE TABLE IF NOT EXISTS memory_vectors (
 CREATE INDEX IF NOT EXISTS ix_memory_vectors_sequence ON memory_vectors (scope, sequence);
 CREATE TABLE IF NOT EXISTS vector_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
-_UPSERT = (
+_UPSERT = sqlite_many(
     "INSERT INTO memory_vectors (scope, entry_id, sequence, event_time, hash, checksum, data) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, entry_id) DO UPDATE SET sequence = excluded.sequence, "
+    "VALUES (:scope, :entry_id, :sequence, :event_time, :hash, :checksum, :data) "
+    "ON CONFLICT (scope, entry_id) DO UPDATE SET sequence = excluded.sequence, "
     "event_time = excluded.event_time, hash = excluded.hash, "
     "checksum = excluded.checksum, data = excluded.data"
 )
-
-
-_CHUNK = 500
-"""How many entries one statement asks for."""
+_PUT_META = sqlite_many("INSERT OR REPLACE INTO vector_meta VALUES (:name, :value)")
+_DELETE = sqlite_many("DELETE FROM memory_vectors WHERE scope = :scope AND entry_id = :entry_id")
 StoredVector: TypeAlias = tuple[Any, Any, Any, Any, bytes | None]
 """Id, sequence, event time, checksum, data."""
 
-_ALL = "SELECT entry_id, sequence, event_time, checksum, data FROM memory_vectors WHERE scope = ? AND +sequence > ?"
+_ALL = (
+    "SELECT entry_id, sequence, event_time, checksum, data FROM memory_vectors "
+    "WHERE scope = :scope AND +sequence > :after"
+)
 _SINCE = _ALL.replace("+sequence", "sequence")
 """The first read of a scope goes in the order of the table, later reads by the index on the sequence."""
+_BY_IDS = sqlite_text(
+    "SELECT entry_id, hash, checksum, data FROM memory_vectors WHERE scope = :scope AND entry_id IN :ids"
+)
+_PAGE = (
+    "SELECT scope, entry_id FROM memory_vectors WHERE (scope, entry_id) > (:scope, :entry_id) "
+    "ORDER BY scope, entry_id LIMIT :limit"
+)
 
 
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
@@ -72,13 +82,13 @@ def write_rows(
         meta = {"identity": identity}
         if log_position is not None:
             meta |= {"sequence": str(log_position.sequence), "fingerprint": log_position.fingerprint}
-        connection.executemany("INSERT OR REPLACE INTO vector_meta VALUES (?, ?)", meta.items())
+        connection.executemany(_PUT_META, meta.items())
         connection.execute("COMMIT")
 
 
 def scope_rows(connection: sqlite3.Connection, scope: str, after: int) -> list[StoredVector]:
     """The rows of a scope that changed after this change of the log; all rows for 0."""
-    return connection.execute(_SINCE if after else _ALL, (scope, after)).fetchall()
+    return connection.execute(_SINCE if after else _ALL, {"scope": scope, "after": after}).fetchall()
 
 
 def all_rows(connection: sqlite3.Connection) -> Iterator[tuple[str, str, int, bytes]]:
@@ -105,24 +115,12 @@ def entry_rows(
     for entry in entries:
         ids[entry.scope].append(entry.id)
     for scope, of_scope in ids.items():
-        for start in range(0, len(of_scope), _CHUNK):
-            chunk = of_scope[start : start + _CHUNK]
-            marks = ",".join("?" * len(chunk))
-            sql = f"SELECT entry_id, hash, checksum, data FROM memory_vectors WHERE scope = ? AND entry_id IN ({marks})"
-            yield from connection.execute(sql, (scope, *chunk)).fetchall()
+        yield from connection.execute(_BY_IDS, {"scope": scope, "ids": sqlite_list(of_scope)}).fetchall()
 
 
 def drop_others(connection: sqlite3.Connection, store: RecordStore, size: int) -> None:
     """Delete the vectors that an interrupted rebuild left behind and that no longer have a record."""
-    after = ("", "")
-    while True:
-        rows = connection.execute(
-            "SELECT scope, entry_id FROM memory_vectors WHERE (scope, entry_id) > (?, ?) "
-            "ORDER BY scope, entry_id LIMIT ?",
-            (*after, size),
-        ).fetchall()
-        if not rows:
-            return
-        orphans = without_record(store, rows)
-        connection.executemany("DELETE FROM memory_vectors WHERE scope = ? AND entry_id = ?", orphans)
-        after = rows[-1]
+    scope = entry_id = ""
+    while rows := connection.execute(_PAGE, {"scope": scope, "entry_id": entry_id, "limit": size}).fetchall():
+        connection.executemany(_DELETE, without_record(store, rows))
+        scope, entry_id = rows[-1]

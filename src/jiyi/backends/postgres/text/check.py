@@ -74,6 +74,7 @@ def table_problems(connection: Connection, state: State | None) -> list[str]:
         if state is None:
             found.append("the BM25 index was lost in a crash of the server; the next recall rebuilds it")
         elif state.mode == PG_SEARCH:
-            broken = connection.execute("SELECT * FROM paradedb.validate_checksum(%s::regclass)", [state.bm25])
+            checksums = "SELECT * FROM paradedb.validate_checksum(:name::regclass)"
+            broken = connection.execute(checksums, {"name": state.bm25})
             found += [f"the BM25 index is damaged: {row[0]}" for row in broken]
     return found

@@ -37,7 +37,7 @@ class NamedTextsProposer:
     ) -> list[str]:
         """Ids of the best matches, best first; `numbers` are those of the terms."""
         where, values = conditions_sql(filters)
-        statement = f"SELECT {compared_columns(field)} FROM {TEXTS} WHERE scope = ANY (%(scopes)s){where}"
+        statement = f"SELECT {compared_columns(field)} FROM {TEXTS} WHERE scope = ANY (:scopes){where}"
         rows = self.fetch(statement, {"scopes": list(filters.scopes), **values})
         return best_of(rows, terms, limit, numbers)
 
@@ -64,7 +64,7 @@ class _Parameters:
         """The placeholder for a value."""
         name = f"p{len(self.values)}"
         self.values[name] = value
-        return f"%({name})s"
+        return f":{name}"
 
 
 def _sql(condition: Condition, parameters: _Parameters) -> str:

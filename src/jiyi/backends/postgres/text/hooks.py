@@ -86,9 +86,15 @@ class TransactionHooks:
         with driver.pipeline():
             driver.execute(_SEE_ALL_SCOPES)
             driver.execute(
-                f"UPDATE {tables.STATE} SET sequence = %s, fingerprint = %s WHERE identity = %s AND sequence >= "
-                "coalesce((SELECT max(sequence) FROM memory_changes WHERE sequence <= %s), 0)",
-                [head.sequence, head.fingerprint, identity, head.sequence - len(changed)],
+                f"UPDATE {tables.STATE} SET sequence = :sequence, fingerprint = :fingerprint "
+                "WHERE identity = :identity AND sequence >= "
+                "coalesce((SELECT max(sequence) FROM memory_changes WHERE sequence <= :before), 0)",
+                {
+                    "sequence": head.sequence,
+                    "fingerprint": head.fingerprint,
+                    "identity": identity,
+                    "before": head.sequence - len(changed),
+                },
             )
             driver.execute(_SEE_AS_BEFORE)
 

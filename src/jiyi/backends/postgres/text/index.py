@@ -38,9 +38,10 @@ _log = logging.getLogger("jiyi.index")
 
 SCHEMA_VERSION = 3
 _CHANGES = (
-    "SELECT sequence, entry_id, version, changed_at FROM memory_changes WHERE sequence > %s ORDER BY sequence LIMIT %s"
+    "SELECT sequence, entry_id, version, changed_at FROM memory_changes WHERE sequence > :after ORDER BY sequence "
+    "LIMIT :limit"
 )
-_LINE = "SELECT entry_id, version, changed_at FROM memory_changes WHERE sequence = %s"
+_LINE = "SELECT entry_id, version, changed_at FROM memory_changes WHERE sequence = :sequence"
 _CATCH_UP_BATCH = 1_000
 # pg_search was measured to be many times slower with parallel workers on a small machine.
 _NO_WORKERS = (("max_parallel_workers_per_gather", "0"),)
@@ -100,7 +101,7 @@ class PostgresTextIndex:
         """The state, in one round trip."""
         with self._translated():
             try:
-                rows = self._connections.driver.fetch(tables.STATE_QUERY.encode(), ())
+                rows = self._connections.driver.fetch(tables.STATE_QUERY)
             except tables.MISSING:
                 return None
             return self._own_state(rows)
@@ -205,10 +206,12 @@ class PostgresTextIndex:
     def _catch_up(self, connection: Connection, mode: str, log_position: LogPosition, suffix: str = "") -> LogPosition:
         """Apply the changes after this position, if it is a position of this log; returns the new position."""
         if log_position.sequence:
-            line = connection.execute(_LINE, [log_position.sequence]).fetchone()
+            line = connection.execute(_LINE, {"sequence": log_position.sequence}).fetchone()
             if line is None or line_fingerprint(*line) != log_position.fingerprint:
                 return log_position
-        while rows := connection.execute(_CHANGES, [log_position.sequence, _CATCH_UP_BATCH]).fetchall():
+        while rows := connection.execute(
+            _CHANGES, {"after": log_position.sequence, "limit": _CATCH_UP_BATCH}
+        ).fetchall():
             write_current(connection, self._analyzer, mode, [row[1] for row in rows], suffix)
             log_position = LogPosition(rows[-1][0], line_fingerprint(*rows[-1][1:]))
         return log_position
@@ -303,8 +306,8 @@ class PostgresTextIndex:
                 if state.extension:
                     facts["pg_search"] = ".".join(map(str, state.extension))
                 row = connection.execute(
-                    "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS name",
-                    [list(tables.TABLES)],
+                    "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(:names::text[]) AS name",
+                    {"names": tables.TABLES},
                 ).fetchone()
                 facts["bytes"] = int(row[0]) if row is not None else 0
         if self._mode == TSVECTOR:
@@ -321,10 +324,10 @@ class PostgresTextIndex:
     # --- connections ----------------------------------------------------------------------------------------------
 
     def _fetch(self, statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-        return self._connections.fetch(statement.encode(), parameters)
+        return self._connections.fetch(statement, parameters)
 
     def _fetch_without_workers(self, statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-        return self._connections.fetch(statement.encode(), parameters, _NO_WORKERS)
+        return self._connections.fetch(statement, parameters, _NO_WORKERS)
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

@@ -68,7 +68,7 @@ class PgSearchProposer:
         # The limit is a literal: with a parameter the planner would not know how few rows are wanted.
         return self.fetch(
             f"SELECT paradedb.score(entry_id), event_time, entry_id, {_LENGTH_COLUMNS[field]} FROM {TEXTS} "
-            "WHERE entry_id @@@ %(query)s::jsonb "
+            "WHERE entry_id @@@ :query::jsonb "
             f"ORDER BY paradedb.score(entry_id) DESC, event_time DESC, {ID_HASH} LIMIT {wide:d}",
             {"query": json.dumps(query)},
         )

@@ -30,35 +30,35 @@ _STATISTICS = f"""
 SELECT -1::smallint, 0, coalesce(sum(entries), 0)::bigint, coalesce(sum(shortness), 0)::bigint,
        coalesce(sum(bigram_shortness), 0)::bigint, coalesce(sum(conversations), 0)::bigint,
        coalesce(sum(conversation_shortness), 0)::bigint
-FROM {SCOPES} WHERE scope = ANY (%(scopes)s)
+FROM {SCOPES} WHERE scope = ANY (:scopes)
 UNION ALL
 SELECT t.field, t.term, sum(t.df)::bigint, 0, 0, 0, 0
 FROM {SCOPES} s
-CROSS JOIN unnest(%(fields)s::smallint[], %(terms)s::integer[]) AS wanted (field, term)
+CROSS JOIN unnest(:fields::smallint[], :terms::integer[]) AS wanted (field, term)
 JOIN {TERMS} t ON t.scope = s.number AND t.field = wanted.field AND t.term = wanted.term
-WHERE s.scope = ANY (%(scopes)s)
+WHERE s.scope = ANY (:scopes)
 GROUP BY t.field, t.term
 """
 _WINDOWS = f"""
 WITH wanted AS MATERIALIZED (
-    SELECT {_COLUMNS}, place FROM {TEXTS} WHERE entry_id = ANY (%(ids)s)
+    SELECT {_COLUMNS}, place FROM {TEXTS} WHERE entry_id = ANY (:ids)
 )
 SELECT {_COLUMNS} FROM wanted
 UNION ALL
 SELECT near.* FROM wanted w CROSS JOIN LATERAL (
     (SELECT {_COLUMNS} FROM {TEXTS} t WHERE t.place = w.place
         AND (t.position, t.event_time, t.entry_id) < (w.position, w.event_time, w.entry_id)
-        ORDER BY t.place DESC, t.position DESC, t.event_time DESC, t.entry_id DESC LIMIT %(reach)s)
+        ORDER BY t.place DESC, t.position DESC, t.event_time DESC, t.entry_id DESC LIMIT :reach)
     UNION ALL
     (SELECT {_COLUMNS} FROM {TEXTS} t WHERE t.place = w.place
         AND (t.position, t.event_time, t.entry_id) > (w.position, w.event_time, w.entry_id)
-        ORDER BY t.place, t.position, t.event_time, t.entry_id LIMIT %(reach)s)
+        ORDER BY t.place, t.position, t.event_time, t.entry_id LIMIT :reach)
 ) near WHERE w.place IS NOT NULL
 """
 _CONVERSATIONS = f"""
 SELECT c.place, c.length, t.term, t.tf FROM {CONVERSATION_LENGTHS} c
-LEFT JOIN {CONVERSATION_TERMS} t ON t.conversation = c.number AND t.term = ANY (%(terms)s)
-WHERE c.place = ANY (%(places)s)
+LEFT JOIN {CONVERSATION_TERMS} t ON t.conversation = c.number AND t.term = ANY (:terms)
+WHERE c.place = ANY (:places)
 """
 
 

@@ -54,22 +54,23 @@ MAX_SMALL_BATCH = 10
 _SAVE = BoundStatement(Statement(f"SAVEPOINT {_SAVEPOINT}", prepare=False))
 _RELEASE = BoundStatement(Statement(f"RELEASE SAVEPOINT {_SAVEPOINT}", prepare=False))
 _STATE = BoundStatement(Statement(STATE_QUERY))
-_ENTRIES = Statement(f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records WHERE id = ANY ($1)", (TEXT_ARRAY,))
-_HELD = Statement(f"SELECT {FEATURES} FROM {TEXTS} WHERE entry_id = ANY ($1)", (TEXT_ARRAY,))
-_DELETE = Statement(f"DELETE FROM {TEXTS} WHERE entry_id = ANY ($1)", (TEXT_ARRAY,))
+_ENTRIES = Statement(f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records WHERE id = ANY (:ids)", {"ids": TEXT_ARRAY})
+_HELD = Statement(f"SELECT {FEATURES} FROM {TEXTS} WHERE entry_id = ANY (:ids)", {"ids": TEXT_ARRAY})
+_DELETE = Statement(f"DELETE FROM {TEXTS} WHERE entry_id = ANY (:ids)", {"ids": TEXT_ARRAY})
 _ADD_SCOPES = Statement(
     f"INSERT INTO {SCOPES} AS s (scope, entries, shortness, bigram_shortness, conversations, conversation_shortness) "
-    "SELECT a.*, 0, 0 FROM unnest($1, $2, $3, $4) AS a ON CONFLICT (scope) DO UPDATE SET "
+    "SELECT a.*, 0, 0 FROM unnest(:scopes, :entries, :shortness, :bigram_shortness) AS a "
+    "ON CONFLICT (scope) DO UPDATE SET "
     "entries = s.entries + excluded.entries, shortness = s.shortness + excluded.shortness, "
     "bigram_shortness = s.bigram_shortness + excluded.bigram_shortness",
-    (TEXT_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY),
+    {"scopes": TEXT_ARRAY, "entries": INT8_ARRAY, "shortness": INT8_ARRAY, "bigram_shortness": INT8_ARRAY},
 )
 _ADD_TERMS = Statement(
     f"INSERT INTO {TERMS} AS t (scope, field, term, df) "
     f"SELECT (SELECT s.number FROM {SCOPES} s WHERE s.scope = a.scope), a.field, a.term, a.df "
-    "FROM unnest($1, $2, $3, $4) AS a (scope, field, term, df) "
+    "FROM unnest(:scopes, :fields, :terms, :dfs) AS a (scope, field, term, df) "
     "ON CONFLICT (scope, field, term) DO UPDATE SET df = t.df + excluded.df",
-    (TEXT_ARRAY, INT2_ARRAY, INT4_ARRAY, INT4_ARRAY),
+    {"scopes": TEXT_ARRAY, "fields": INT2_ARRAY, "terms": INT4_ARRAY, "dfs": INT4_ARRAY},
 )
 _TYPES = {
     **dict.fromkeys(("position", "event_time"), INT8),
@@ -84,10 +85,10 @@ _TYPES = {
 @cache
 def _insert(mode: str) -> Statement:
     names = columns(mode)
-    values = (f"${place}{'::tsvector' if name == 'terms' else ''}" for place, name in enumerate(names, 1))
+    values = (f":{name}{'::tsvector' if name == 'terms' else ''}" for name in names)
     return Statement(
         f"INSERT INTO {TEXTS} ({', '.join(names)}) VALUES ({', '.join(values)})",
-        tuple(_TYPES.get(name, TEXT) for name in names),
+        {name: _TYPES.get(name, TEXT) for name in names},
     )
 
 
@@ -120,8 +121,8 @@ class SmallBatchWriter:
             _SAVE,
             GENERIC_PLANS,
             _STATE,
-            BoundStatement(_ENTRIES, [self._ids]),
-            BoundStatement(_HELD, [self._ids]),
+            _ENTRIES.bound({"ids": self._ids}),
+            _HELD.bound({"ids": self._ids}),
         ]
         try:
             answers = self._pipeline.execute(statements)
@@ -144,7 +145,7 @@ class SmallBatchWriter:
             return
         statements: list[BoundStatement] = []
         if removed:
-            statements.append(BoundStatement(_DELETE, [text_array([row.entry_id for row in removed])]))
+            statements.append(_DELETE.bound({"ids": text_array([row.entry_id for row in removed])}))
         for row in added:
             values = text_values(row, by_id[row.entry_id], mode)
             statements.append(BoundStatement(_insert(mode), [_encoded(value) for value in values]))

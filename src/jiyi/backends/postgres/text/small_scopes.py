@@ -36,7 +36,7 @@ class LargeScopeCache:
 
 
 def texts_sql(*, bigrams: bool, filtered: bool) -> str:
-    """A statement for the texts of the scopes $1; the columns for bigrams and for filters only if they are needed."""
+    """A statement for the texts of `:scopes`; the columns for bigrams and for filters only if they are needed."""
     columns = list(COLUMNS)
     # The thread of an entry without neighbours is named after the entry: it need not be sent.
     columns[columns.index("thread")] = "CASE WHEN place IS NOT NULL THEN thread END"
@@ -45,7 +45,7 @@ def texts_sql(*, bigrams: bool, filtered: bool) -> str:
     if not bigrams:
         columns[BIGRAM_COLUMNS] = ["NULL"] * len(columns[BIGRAM_COLUMNS])
     shown = ", ".join(columns)
-    return f"SELECT {shown} FROM {TEXTS} WHERE scope = ANY ($1)"
+    return f"SELECT {shown} FROM {TEXTS} WHERE scope = ANY (:scopes)"
 
 
 class SmallScopeProposer:
@@ -56,7 +56,7 @@ class SmallScopeProposer:
         self._max_texts = max_texts
         self._statements = {
             (bigrams, filtered): Statement(
-                f"{texts_sql(bigrams=bigrams, filtered=filtered)} LIMIT {max_texts + 1:d}", (TEXT_ARRAY,)
+                f"{texts_sql(bigrams=bigrams, filtered=filtered)} LIMIT {max_texts + 1:d}", {"scopes": TEXT_ARRAY}
             )
             for bigrams in (False, True)
             for filtered in (False, True)
@@ -71,7 +71,7 @@ class SmallScopeProposer:
         if filters.scopes in self._large or (field == "words" and not labels):
             return None
         statement = self._statements[field == "bigrams", not filters.only_scopes]
-        _, rows = self._fetch([GENERIC_PLANS, BoundStatement(statement, [text_array(filters.scopes)])])
+        _, rows = self._fetch([GENERIC_PLANS, statement.bound({"scopes": text_array(filters.scopes)})])
         if len(rows) > self._max_texts:
             self._large.add(filters.scopes)
             return None

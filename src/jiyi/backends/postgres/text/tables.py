@@ -126,7 +126,7 @@ def parse_version(version: str | None) -> tuple[int, ...]:
 
 def present(connection: Connection) -> bool:
     """Whether the tables of `STATE_QUERY` exist."""
-    row = connection.execute("SELECT num_nulls(to_regclass(%s), to_regclass(%s)) = 0", [STATE, INTACT]).fetchone()
+    row = connection.execute(f"SELECT num_nulls(to_regclass('{STATE}'), to_regclass('{INTACT}')) = 0").fetchone()
     return row is not None and bool(row[0])
 
 
@@ -268,7 +268,7 @@ def create_bm25(connection: Connection, table: str) -> str:
                 sql.Literal(_MUTABLE_SEGMENT_ROWS),
             )
         )
-        connection.execute(f"INSERT INTO {INTACT} VALUES (%s)", [qualified])
+        connection.execute(f"INSERT INTO {INTACT} VALUES (:name)", {"name": qualified})
     return qualified
 
 
@@ -280,7 +280,7 @@ def rebuild_bm25(connection: Connection, bm25: str) -> None:
         if bm25:
             connection.execute(f"DROP INDEX IF EXISTS {bm25}")
         connection.execute(f"DELETE FROM {INTACT}")
-        connection.execute(f"UPDATE {STATE} SET bm25 = %s", [create_bm25(connection, TEXTS)])
+        connection.execute(f"UPDATE {STATE} SET bm25 = :name", {"name": create_bm25(connection, TEXTS)})
 
 
 def swap(connection: Connection, state: State) -> None:
@@ -289,9 +289,10 @@ def swap(connection: Connection, state: State) -> None:
     for table in TABLES:
         connection.execute(f"ALTER TABLE {table}{NEXT} RENAME TO {table.partition('.')[2]}")
     connection.execute(f"DELETE FROM {STATE}")
-    connection.execute(f"DELETE FROM {INTACT} WHERE bm25 <> %s", [state.bm25])
+    connection.execute(f"DELETE FROM {INTACT} WHERE bm25 <> :name", {"name": state.bm25})
     connection.execute(
-        f"INSERT INTO {STATE} (identity, mode, sequence, fingerprint, bm25) VALUES (%s, %s, %s, %s, %s)",
+        f"INSERT INTO {STATE} (identity, mode, sequence, fingerprint, bm25) "
+        "VALUES (:identity, :mode, :sequence, :fingerprint, :bm25)",
         [state.identity, state.mode, state.sequence, state.fingerprint, state.bm25],
     )
 
@@ -299,8 +300,8 @@ def swap(connection: Connection, state: State) -> None:
 def set_log_position(connection: Connection, identity: str, log_position: LogPosition) -> None:
     """Write the log position, in the caller's transaction."""
     updated = connection.execute(
-        f"UPDATE {STATE} SET sequence = %s, fingerprint = %s WHERE identity = %s",
-        [log_position.sequence, log_position.fingerprint, identity],
+        f"UPDATE {STATE} SET sequence = :sequence, fingerprint = :fingerprint WHERE identity = :identity",
+        {"sequence": log_position.sequence, "fingerprint": log_position.fingerprint, "identity": identity},
     )
     if not updated.rowcount:
         raise IndexDamagedError("the text index was removed while it was written")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -22,14 +22,14 @@ MAX_CACHED_TEXTS: Final = 20_000
 _MAX_LINES: Final = 2_000
 """After more lines of the log, of any scopes, texts are read again: to look through the lines would take longer."""
 TABLE: Final = f"to_regclass('{TEXTS}')::oid::bigint"
-CHANGED: Final = f"""((SELECT entry_id FROM memory_changes WHERE sequence = $2) IS DISTINCT FROM $3
-    OR {TABLE} IS DISTINCT FROM $4
-    OR (SELECT sequence FROM {STATE}) > $2 + {_MAX_LINES}
-    OR (SELECT sequence FROM memory_changes WHERE sequence > $2 AND (scope || '') = ANY ($1)
+CHANGED: Final = f"""((SELECT entry_id FROM memory_changes WHERE sequence = :sequence) IS DISTINCT FROM :entry_id
+    OR {TABLE} IS DISTINCT FROM :table
+    OR (SELECT sequence FROM {STATE}) > :sequence + {_MAX_LINES}
+    OR (SELECT sequence FROM memory_changes WHERE sequence > :sequence AND (scope || '') = ANY (:scopes)
         ORDER BY sequence LIMIT 1) IS NOT NULL)"""
-"""Whether the texts of the scopes $1 may have changed since the line $2 of the log, the one of the entry $3, or are in
-another table than $4 now. It is compared with the log and not with a clock, so that it knows every commit."""
-CHANGED_TYPES: Final = (TEXT_ARRAY, INT8, TEXT, INT8)
+"""Whether the texts of `:scopes` may have changed since the line `:sequence` of the log, which is about `:entry_id`, or
+are in another table than `:table` now. It is compared with the log and not with a clock: so it knows every commit."""
+CHANGED_TYPES: Final = {"scopes": TEXT_ARRAY, "sequence": INT8, "entry_id": TEXT, "table": INT8}
 
 
 class Columns(NamedTuple):
@@ -106,16 +106,16 @@ class ChangedTexts:
             for columns in (Columns(bigrams, filtered) for bigrams in (False, True) for filtered in (False, True))
         }
 
-    def statement(self, columns: Columns, changed: Sequence[bytes | None]) -> BoundStatement:
+    def statement(self, columns: Columns, changed: Mapping[str, bytes | None]) -> BoundStatement:
         """The texts with these columns, if they have changed since; the parameters are those of `CHANGED`."""
-        return BoundStatement(self._statements[columns], changed)
+        return self._statements[columns].bound(changed)
 
 
-def changed_values(scopes: bytes, at: ReadAt) -> list[bytes | None]:
+def changed_values(scopes: bytes, at: ReadAt) -> dict[str, bytes | None]:
     """The parameters of `CHANGED`."""
-    return [
-        scopes,
-        b"%d" % at.sequence,
-        None if at.entry_id is None else text_parameter(at.entry_id),
-        b"%d" % at.table,
-    ]
+    return {
+        "scopes": scopes,
+        "sequence": b"%d" % at.sequence,
+        "entry_id": None if at.entry_id is None else text_parameter(at.entry_id),
+        "table": b"%d" % at.table,
+    }

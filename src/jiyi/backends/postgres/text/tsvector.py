@@ -66,7 +66,7 @@ class TsvectorProposer:
         order = "ORDER BY event_time DESC, entry_id" if newest else ""
         return self.fetch(
             f"SELECT {compared_columns(field)} FROM {TEXTS} "
-            f"WHERE terms @@ %(query)s::tsquery{where} {order} LIMIT {self.max_candidates:d}",
+            f"WHERE terms @@ :query::tsquery{where} {order} LIMIT {self.max_candidates:d}",
             {"query": query, **values},
         )
 

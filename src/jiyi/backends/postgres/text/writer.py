@@ -46,7 +46,7 @@ from jiyi.text import Analyzer
 from jiyi.text.term_ids import term_id
 
 _FEATURE_NAMES = FEATURES.split(", ")
-_ENTRIES = f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records WHERE id = ANY (%s)"
+_ENTRIES = f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records WHERE id = ANY (:ids)"
 MIN_COPIED_ROWS = 50
 """Fewer rows are inserted one by one, which can be pipelined; from this number on they are copied."""
 _SIGN_BIT = 1 << 31
@@ -91,7 +91,8 @@ class TextWriter:
             return
         if removed:
             self._connection.execute(
-                f"DELETE FROM {TEXTS}{self._suffix} WHERE entry_id = ANY (%s)", [[row.entry_id for row in removed]]
+                f"DELETE FROM {TEXTS}{self._suffix} WHERE entry_id = ANY (:ids)",
+                {"ids": [row.entry_id for row in removed]},
             )
         self._insert(added, by_id)
         self._update_statistics(statistics_change(removed, added))
@@ -99,7 +100,8 @@ class TextWriter:
     def select_held(self, ids: Sequence[str]) -> psycopg.Cursor[TupleRow]:
         """The current rows of these entries, with the columns of `Features`."""
         cursor = self._connection.cursor(binary=True)
-        return cursor.execute(f"SELECT {FEATURES} FROM {TEXTS}{self._suffix} WHERE entry_id = ANY (%s)", [list(ids)])
+        statement = f"SELECT {FEATURES} FROM {TEXTS}{self._suffix} WHERE entry_id = ANY (:ids)"
+        return cursor.execute(statement, {"ids": list(ids)})
 
     def fill(self, upserts: Sequence[Analysed]) -> None:
         """Add entries to tables of the next generation, whose counts are added up at the end."""
@@ -128,7 +130,7 @@ class TextWriter:
         if len(values) >= MIN_COPIED_ROWS:
             self._copy(table, values)
             return
-        placeholders = ", ".join("%s::tsvector" if name == "terms" else "%s" for name in names)
+        placeholders = ", ".join(":terms::tsvector" if name == "terms" else f":{name}" for name in names)
         with self._connection.cursor() as cursor:
             cursor.executemany(f"INSERT INTO {table} VALUES ({placeholders})", values)
 
@@ -147,7 +149,7 @@ class TextWriter:
         if terms:
             self._connection.execute(
                 f"INSERT INTO {TERMS}{self._suffix} AS t (scope, field, term, df) "
-                "SELECT * FROM unnest(%s::integer[], %s::smallint[], %s::integer[], %s::integer[]) "
+                "SELECT * FROM unnest(:scopes::integer[], :fields::smallint[], :terms::integer[], :dfs::integer[]) "
                 "ON CONFLICT (scope, field, term) DO UPDATE SET df = t.df + excluded.df",
                 _columns_of(terms, 4),
             )
@@ -156,8 +158,9 @@ class TextWriter:
         """Add to the totals of scopes; returns the numbers of the scopes."""
         rows = self._connection.execute(
             f"INSERT INTO {SCOPES}{self._suffix} AS s (scope, entries, shortness, bigram_shortness, conversations, "
-            "conversation_shortness) SELECT * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::bigint[], "
-            "%s::bigint[], %s::bigint[]) ON CONFLICT (scope) DO UPDATE SET entries = s.entries + excluded.entries, "
+            "conversation_shortness) SELECT * FROM unnest(:scopes::text[], :entries::bigint[], :shortness::bigint[], "
+            ":bigram_shortness::bigint[], :conversations::bigint[], :conversation_shortness::bigint[]) "
+            "ON CONFLICT (scope) DO UPDATE SET entries = s.entries + excluded.entries, "
             "shortness = s.shortness + excluded.shortness, "
             "bigram_shortness = s.bigram_shortness + excluded.bigram_shortness, "
             "conversations = s.conversations + excluded.conversations, "
@@ -174,7 +177,7 @@ class TextWriter:
         places = {key: place_of(*key) for key in changes.conversation_lengths}
         rows = self._connection.execute(
             f"INSERT INTO {CONVERSATION_LENGTHS}{self._suffix} AS c (place, scope, length, entries) "
-            "SELECT * FROM unnest(%s::uuid[], %s::text[], %s::bigint[], %s::bigint[]) "
+            "SELECT * FROM unnest(:places::uuid[], :scopes::text[], :lengths::bigint[], :entries::bigint[]) "
             "ON CONFLICT (place) DO UPDATE SET length = c.length + excluded.length, "
             "entries = c.entries + excluded.entries RETURNING place, number, length, entries",
             _columns_of(
@@ -210,7 +213,7 @@ class TextWriter:
             return
         rows = self._connection.execute(
             f"INSERT INTO {CONVERSATION_TERMS}{self._suffix} AS t (conversation, term, tf) "
-            "SELECT * FROM unnest(%s::bigint[], %s::integer[], %s::integer[]) "
+            "SELECT * FROM unnest(:conversations::bigint[], :terms::integer[], :tfs::integer[]) "
             "ON CONFLICT (conversation, term) DO UPDATE SET tf = t.tf + excluded.tf RETURNING conversation, term, tf",
             _columns_of(sorted((*key, change) for key, (_, change) in change_of.items()), 3),
         )
@@ -223,7 +226,8 @@ class TextWriter:
                 unused.append((conversation, signed_term))
         if unused:
             self._connection.execute(
-                f"DELETE FROM {CONVERSATION_TERMS}{self._suffix} t USING unnest(%s::bigint[], %s::integer[]) "
+                f"DELETE FROM {CONVERSATION_TERMS}{self._suffix} t USING "
+                "unnest(:conversations::bigint[], :terms::integer[]) "
                 "AS unused (conversation, term) WHERE t.conversation = unused.conversation AND t.term = unused.term",
                 _columns_of(unused, 2),
             )
@@ -261,7 +265,7 @@ def write_current(connection: Connection, analyzer: Analyzer, mode: str, ids: Se
     """Bring the rows of these entries to the state of the records that this transaction sees."""
     wanted = list(dict.fromkeys(ids))
     writer = TextWriter(connection, mode, suffix)
-    records = connection.execute(_ENTRIES, [wanted])
+    records = connection.execute(_ENTRIES, {"ids": wanted})
     held = writer.select_held(wanted)
     entries = [entry_of(row) for row in records]
     old = [Features(*row) for row in held]

@@ -26,7 +26,7 @@ _ELEMENT = np.dtype([("size", ">i4"), ("value", ">f4")])
 
 @dataclass(frozen=True, slots=True)
 class Reals:
-    """A vector as a parameter: `%s::real[]`, which PostgreSQL casts to any type of pgvector."""
+    """A vector as a parameter: `:vector::real[]`, which PostgreSQL casts to any type of pgvector."""
 
     vector: Floats
 

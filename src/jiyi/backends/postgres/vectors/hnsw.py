@@ -55,7 +55,7 @@ class HnswIndexes:
         """Build the indexes of all large scopes, the largest first."""
         if not tables.can_index:
             return
-        connection.execute("SELECT set_config('maintenance_work_mem', %s, false)", [_MAINTENANCE_MEMORY])
+        connection.execute(f"SET maintenance_work_mem = '{_MAINTENANCE_MEMORY}'")
         try:
             while (scope := self._missing(connection, generation)) is not None:
                 tables.create_hnsw(connection, scope, generation, concurrently=generation == CURRENT)
@@ -92,8 +92,9 @@ class HnswIndexes:
 
     def _missing(self, connection: Connection, generation: str) -> str | None:
         row = connection.execute(
-            f"SELECT scope FROM {scopes_table(generation)} WHERE held > %s AND NOT has_hnsw "
-            f"AND (SELECT count(*) FROM {scopes_table(generation)} WHERE has_hnsw) < %s ORDER BY held DESC LIMIT 1",
-            [self._exact_rows, MAX_INDEXES],
+            f"SELECT scope FROM {scopes_table(generation)} WHERE held > :exact_rows AND NOT has_hnsw "
+            f"AND (SELECT count(*) FROM {scopes_table(generation)} WHERE has_hnsw) < :most "
+            "ORDER BY held DESC LIMIT 1",
+            {"exact_rows": self._exact_rows, "most": MAX_INDEXES},
         ).fetchone()
         return None if row is None else str(row[0])

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from psycopg import sql
-from psycopg.abc import QueryNoTemplate
 
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.errors import storage_error
@@ -44,7 +42,6 @@ from jiyi.backends.postgres.vectors.tables import (
     VectorTables,
     find_extension,
     missing_extension,
-    named,
     need_extension,
     prepare,
     scopes_table,
@@ -70,10 +67,10 @@ _MISSING = (
     # The vectors were replaced a moment ago by others with another number of dimensions.
     psycopg.errors.DataException,
 )
-_LOG_POSITION = sql.SQL(
-    "SELECT sequence, fingerprint FROM {} WHERE generation = %s AND identity = %s "
-    "AND to_regclass(%s) IS NOT NULL AND to_regclass(%s) IS NOT NULL"
-).format(named(META))
+_LOG_POSITION = (
+    f"SELECT sequence, fingerprint FROM {META} WHERE generation = '{CURRENT}' AND identity = :identity "
+    f"AND to_regclass('{vectors_table()}') IS NOT NULL AND to_regclass('{scopes_table()}') IS NOT NULL"
+)
 _NO_EXTENSION = (psycopg.errors.UndefinedObject, psycopg.errors.UndefinedFunction)
 
 
@@ -119,22 +116,19 @@ class PostgresVectors:
     def log_position(self) -> LogPosition | None:
         """How far the index has come; `None` when it has to be rebuilt."""
         try:
-            found = _position(self._connections.fetch(*self._position_query()))
+            found = _position(self._connections.fetch(_LOG_POSITION, {"identity": self.identity}))
             if found is None and self._searched.refresh():
                 # Another process has changed which metadata is searched.
-                found = _position(self._connections.fetch(*self._position_query()))
+                found = _position(self._connections.fetch(_LOG_POSITION, {"identity": self.identity}))
         except IndexDamagedError:
             return None
         return found
 
     def _read_position(self, connection: Connection) -> LogPosition | None:
         try:
-            return _position(connection.execute(*self._position_query()).fetchall())
+            return _position(connection.execute(_LOG_POSITION, {"identity": self.identity}).fetchall())
         except _MISSING:
             return None
-
-    def _position_query(self) -> tuple[QueryNoTemplate, Sequence[Any]]:
-        return _LOG_POSITION, [CURRENT, self.identity, vectors_table(), scopes_table()]
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -180,8 +174,13 @@ class PostgresVectors:
                 copy_in(connection, vectors_table(), fresh, blocks)
                 needs_index = totals.write(connection, self._exact_rows)
                 updated = connection.execute(
-                    f"UPDATE {META} SET sequence = %s, fingerprint = %s WHERE generation = %s AND identity = %s",
-                    [batch.log_position.sequence, batch.log_position.fingerprint, CURRENT, self.identity],
+                    f"UPDATE {META} SET sequence = :sequence, fingerprint = :fingerprint "
+                    f"WHERE generation = '{CURRENT}' AND identity = :identity",
+                    {
+                        "sequence": batch.log_position.sequence,
+                        "fingerprint": batch.log_position.fingerprint,
+                        "identity": self.identity,
+                    },
                 )
                 if not updated.rowcount:
                     raise IndexDamagedError("the vector index was removed while it was written")
@@ -210,17 +209,20 @@ class PostgresVectors:
         """Create the next tables, or continue with those of an interrupted run; returns whether there were any."""
         with connection.transaction():
             row = connection.execute(
-                f"SELECT identity = %s FROM {META} WHERE generation = %s AND to_regclass(%s) IS NOT NULL",
-                [self.identity, NEXT, vectors_table(NEXT)],
+                f"SELECT identity = :identity FROM {META} WHERE generation = '{NEXT}' "
+                f"AND to_regclass('{vectors_table(NEXT)}') IS NOT NULL",
+                {"identity": self.identity},
             ).fetchone()
             resumed = row == (True,)
             if resumed:
                 connection.execute(f"TRUNCATE {scopes_table(NEXT)}")
             else:
                 connection.execute(f"DROP TABLE IF EXISTS {vectors_table(NEXT)}, {scopes_table(NEXT)}")
-                connection.execute(f"DELETE FROM {META} WHERE generation = %s", [NEXT])
+                connection.execute(f"DELETE FROM {META} WHERE generation = '{NEXT}'")
                 tables.create(connection)
-                connection.execute(f"INSERT INTO {META} VALUES (%s, %s, 0, '')", [NEXT, self.identity])
+                connection.execute(
+                    f"INSERT INTO {META} VALUES ('{NEXT}', :identity, 0, '')", {"identity": self.identity}
+                )
         return resumed
 
     def _fill(self, connection: Connection, store: RecordStore, progress: Progress | None) -> None:
@@ -316,10 +318,11 @@ class PostgresVectors:
             found = [
                 f"the index {name} of the vectors is not valid; run: jiyi rebuild"
                 for (name,) in connection.execute(
-                    "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %s::regclass AND NOT indisvalid "
+                    "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = :table::regclass "
+                    "AND NOT indisvalid "
                     # An index that is being built is not valid yet.
                     "AND indexrelid NOT IN (SELECT index_relid FROM pg_stat_progress_create_index)",
-                    [vectors_table()],
+                    {"table": vectors_table()},
                 )
             ]
             wrong = connection.execute(
@@ -343,11 +346,11 @@ class PostgresVectors:
                 facts["extension_version"] = ".".join(map(str, extension.version))
                 facts["iterative_scan"] = extension.iterative
             if self._read_position(connection) is not None:
-                ((size,),) = connection.execute("SELECT pg_total_relation_size(%s)", [vectors_table()]).fetchall()
+                ((size,),) = connection.execute(f"SELECT pg_total_relation_size('{vectors_table()}')").fetchall()
                 ((indexes, without),) = connection.execute(
-                    f"SELECT count(*) FILTER (WHERE has_hnsw), count(*) FILTER (WHERE held > %s AND NOT has_hnsw) "
+                    f"SELECT count(*) FILTER (WHERE has_hnsw), count(*) FILTER (WHERE held > :most AND NOT has_hnsw) "
                     f"FROM {scopes_table()}",
-                    [self._exact_rows],
+                    {"most": self._exact_rows},
                 ).fetchall()
                 facts |= {"bytes": int(size), "hnsw_indexes": indexes, "large_scopes_without_index": without}
             return facts

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from psycopg import sql
 
 from jiyi.backends.postgres.vectors.halfvec import Floats, from_halfvecs
-from jiyi.backends.postgres.vectors.tables import named, vectors_table
+from jiyi.backends.postgres.vectors.tables import vectors_table
 from jiyi.backends.records.filters import in_scopes
 from jiyi.backends.shared.vector_matrix import MatrixScan, ScopeMatrix
 
@@ -29,10 +28,10 @@ _MAX_SHARE: Final = 4
 """One list may use this part of the memory."""
 _ENTRY_BYTES: Final = 200
 """About how much memory an entry uses beside its vector."""
-_VECTORS: Final = sql.SQL(
-    "SELECT entry_id, event_time, embedding FROM {} WHERE scope = ANY (%(scopes)s) AND entry_id = ANY (%(ids)s) "
-    "ORDER BY scope, entry_id, chunk"
-).format(named(vectors_table()))
+_VECTORS: Final = (
+    f"SELECT entry_id, event_time, embedding FROM {vectors_table()} WHERE scope = ANY (:scopes) "
+    "AND entry_id = ANY (:ids) ORDER BY scope, entry_id, chunk"
+)
 _CHANGED: Final = (
     f"SELECT entry_id FROM memory_changes WHERE sequence > :after AND sequence <= :until AND {in_scopes(by_id=True)} "
     f"LIMIT {_MAX_CHANGES + 1}"
@@ -72,7 +71,7 @@ class ListedVectors:
     def __init__(
         self,
         database: PostgresDatabase,
-        fetch: Callable[[sql.Composed, dict[str, Any]], list[tuple[Any, ...]]],
+        fetch: Callable[[str, dict[str, Any]], list[tuple[Any, ...]]],
         dimension: int,
         cache_bytes: int,
     ) -> None:

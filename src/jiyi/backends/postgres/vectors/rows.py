@@ -21,7 +21,7 @@ from jiyi.ports import RecordStore
 Key: TypeAlias = tuple[str, str]
 """Scope and id."""
 
-_KEYS = "unnest(%s::text[], %s::text[]) AS w (scope, entry_id)"
+_KEYS = "unnest(:scopes::text[], :ids::text[]) AS w (scope, entry_id)"
 _MATCHES = 'v.scope = w.scope COLLATE "C" AND v.entry_id = w.entry_id COLLATE "C"'
 _FINGERPRINTS = sql.SQL(
     f"SELECT v.scope, v.entry_id, v.fingerprint FROM {_KEYS} JOIN {{}} v ON {_MATCHES} WHERE v.chunk = 0"
@@ -32,7 +32,8 @@ _COPY = sql.SQL("COPY {} (scope, entry_id, chunk, event_time, fingerprint, embed
 _COPIED = ("text", "text", "int2", "int8", "text", "bytea")
 """The last column is written in the binary format of its own type."""
 _PAGE = sql.SQL(
-    "SELECT scope, entry_id FROM {} WHERE (scope, entry_id) > (%s, %s) AND chunk = 0 ORDER BY scope, entry_id LIMIT %s"
+    "SELECT scope, entry_id FROM {} WHERE (scope, entry_id) > (:scope, :entry_id) AND chunk = 0 "
+    "ORDER BY scope, entry_id LIMIT :limit"
 )
 
 
@@ -79,11 +80,12 @@ def copy_in(connection: Connection, table: str, entries: Sequence[MemoryEntry], 
 
 def drop_others(connection: Connection, store: RecordStore, size: int) -> None:
     """Delete rows of the next table that an interrupted rebuild left behind and that no longer have a record."""
-    after = ("", "")
+    scope = entry_id = ""
     table = vectors_table(NEXT)
-    while rows := connection.execute(_PAGE.format(named(table)), (*after, size)).fetchall():
+    page = _PAGE.format(named(table))
+    while rows := connection.execute(page, {"scope": scope, "entry_id": entry_id, "limit": size}).fetchall():
         delete(connection, table, without_record(store, rows))
-        after = rows[-1]
+        scope, entry_id = rows[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +139,20 @@ class ScopeTotals:
         with connection.cursor() as cursor:
             cursor.executemany(
                 sql.SQL(
-                    "INSERT INTO {} (scope, entries, held, center) VALUES (%s, %s, %s, %s::real[]) "
+                    "INSERT INTO {} (scope, entries, held, center) VALUES (:scope, :entries, :held, :center::real[]) "
                     "ON CONFLICT (scope) DO UPDATE SET entries = excluded.entries, held = excluded.held, "
                     "center = excluded.center"
                 ).format(table),
                 updates,
             )
             if empty:
-                cursor.execute(sql.SQL("DELETE FROM {} WHERE scope = ANY (%s)").format(table), [empty])
+                cursor.execute(sql.SQL("DELETE FROM {} WHERE scope = ANY (:scopes)").format(table), {"scopes": empty})
         return needs_index
 
     def _known(self, connection: Connection) -> Mapping[str, tuple[_Sum, bool]]:
-        statement = sql.SQL("SELECT scope, entries, held, center, has_hnsw FROM {} WHERE scope = ANY (%s)")
+        statement = sql.SQL("SELECT scope, entries, held, center, has_hnsw FROM {} WHERE scope = ANY (:scopes)")
         with connection.cursor(binary=True) as cursor:
-            cursor.execute(statement.format(named(scopes_table())), [list(self._changes)])
+            cursor.execute(statement.format(named(scopes_table())), {"scopes": list(self._changes)})
             return {
                 scope: (_Sum(entries, held, entries * from_vector(center).astype(np.float64)), has_hnsw)
                 for scope, entries, held, center, has_hnsw in cursor
@@ -165,5 +167,5 @@ def _keys(entries: Sequence[MemoryEntry]) -> list[Key]:
     return [(entry.scope, entry.id) for entry in entries]
 
 
-def _arrays(keys: Sequence[Key]) -> list[list[str]]:
-    return [[scope for scope, _ in keys], [entry_id for _, entry_id in keys]]
+def _arrays(keys: Sequence[Key]) -> dict[str, list[str]]:
+    return {"scopes": [scope for scope, _ in keys], "ids": [entry_id for _, entry_id in keys]}

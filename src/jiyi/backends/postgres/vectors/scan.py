@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg.abc import Params, QueryNoTemplate
 
 from jiyi.backends.postgres.session import Settings
 from jiyi.backends.postgres.vectors.dated import MAX_NAMED, MIN_SHARE, DatedEntries
 from jiyi.backends.postgres.vectors.halfvec import Floats, Reals
 from jiyi.backends.postgres.vectors.tables import VectorTables
+from jiyi.backends.records.sql import Params
 from jiyi.backends.shared.vector_matrix import MatrixScan
 from jiyi.model import clock
 
-Fetch: TypeAlias = Callable[[QueryNoTemplate, Params, Settings], list[tuple[Any, ...]]]
+Fetch: TypeAlias = Callable[[str, Params, Settings], list[tuple[Any, ...]]]
 """Returns the rows of a statement with parameters, under settings that hold for it alone."""
 
 CompareListed: TypeAlias = Callable[[Floats, frozenset[str]], MatrixScan | None]

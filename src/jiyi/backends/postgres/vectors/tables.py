@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import psycopg
 from psycopg import sql
-from psycopg.abc import QueryNoTemplate
 
 from jiyi.backends.postgres.session import SCHEMA, Connection, create_schema
 from jiyi.backends.postgres.wire import FLOAT4_ARRAY, TEXT, TEXT_ARRAY, Statement
@@ -95,7 +94,7 @@ class VectorTables:
         """Whether there can be HNSW indexes."""
         self._schema = sql.Identifier(extension.schema)
         # pgvector's operator returns the negative inner product.
-        self._distance = sql.SQL("embedding OPERATOR({schema}.<#>) %(vector)s::real[]::{schema}.halfvec").format(
+        self._distance = sql.SQL("embedding OPERATOR({schema}.<#>) :vector::real[]::{schema}.halfvec").format(
             schema=self._schema
         )
         self._similarity = sql.SQL("(-({distance}))::real").format(distance=self._distance)
@@ -104,23 +103,23 @@ class VectorTables:
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def _scopes_and_similarities(self) -> QueryNoTemplate:
+    def _scopes_and_similarities(self) -> str:
         """The totals of the scopes, all similarities of the small ones, and the state of the vectors.
 
         Parameters: vector, scopes, exact_rows, identity. The aggregates keep the planner from using an HNSW index, so
         the similarities are exact.
         """
-        return sql.SQL(
+        statement = sql.SQL(
             "SELECT s.scope, s.entries, s.mean, s.has_hnsw, a.ids, a.similarities, a.times, "
             "to_regclass({table})::oid::bigint, m.sequence, m.fingerprint "
             "FROM {meta} m "
             "LEFT JOIN (SELECT scope, entries, held, has_hnsw, "
-            "-(center OPERATOR({schema}.<#>) %(vector)s::real[]::{schema}.vector) AS mean "
-            "FROM {scopes} WHERE scope = ANY (%(scopes)s)) s ON true "
+            "-(center OPERATOR({schema}.<#>) :vector::real[]::{schema}.vector) AS mean "
+            "FROM {scopes} WHERE scope = ANY (:scopes)) s ON true "
             "LEFT JOIN LATERAL (SELECT array_agg(entry_id) AS ids, array_agg({similarity}) AS similarities, "
             "array_agg(event_time) AS times FROM {vectors} v "
-            "WHERE v.scope = s.scope AND s.held <= %(exact_rows)s) a ON true "
-            "WHERE m.generation = {current} AND m.identity = %(identity)s"
+            "WHERE v.scope = s.scope AND s.held <= :exact_rows) a ON true "
+            "WHERE m.generation = {current} AND m.identity = :identity"
         ).format(
             meta=named(META),
             scopes=named(scopes_table()),
@@ -130,6 +129,7 @@ class VectorTables:
             current=sql.Literal(CURRENT),
             table=sql.Literal(vectors_table()),
         )
+        return statement.as_string()
 
     def _all_similarities(self) -> Statement:
         """The similarity of every row of some scopes, one more than `MAX_AT_ONCE` at the most.
@@ -138,8 +138,8 @@ class VectorTables:
         """
         statement = sql.SQL(
             "SELECT v.entry_id, (-(v.embedding OPERATOR({schema}.<#>) "
-            "(SELECT $2::real[]::{schema}.halfvec)))::real, v.event_time FROM {meta} m CROSS JOIN {vectors} v "
-            "WHERE m.generation = {current} AND m.identity = $3 AND v.scope = ANY ($1) LIMIT {limit}"
+            "(SELECT :vector::real[]::{schema}.halfvec)))::real, v.event_time FROM {meta} m CROSS JOIN {vectors} v "
+            "WHERE m.generation = {current} AND m.identity = :identity AND v.scope = ANY (:scopes) LIMIT {limit}"
         ).format(
             meta=named(META),
             vectors=named(vectors_table()),
@@ -147,21 +147,22 @@ class VectorTables:
             current=sql.Literal(CURRENT),
             limit=sql.Literal(MAX_AT_ONCE + 1),
         )
-        return Statement(statement.as_string(), (TEXT_ARRAY, FLOAT4_ARRAY, TEXT))
+        return Statement(statement.as_string(), {"vector": FLOAT4_ARRAY, "identity": TEXT, "scopes": TEXT_ARRAY})
 
     @property
-    def given_similarities(self) -> QueryNoTemplate:
+    def given_similarities(self) -> str:
         """The similarity of each of some rows that no table holds, in order. Parameters: vector, rows, count.
 
         pgvector computes it, because the last digit depends on the order in which it adds.
         """
-        return sql.SQL(
-            "SELECT (-((%(rows)s::real[])[n * {dimension} + 1 : (n + 1) * {dimension}]::{schema}.halfvec "
-            "OPERATOR({schema}.<#>) %(vector)s::real[]::{schema}.halfvec))::real "
-            "FROM generate_series(0, %(count)s - 1) AS n ORDER BY n"
+        statement = sql.SQL(
+            "SELECT (-((:rows::real[])[n * {dimension} + 1 : (n + 1) * {dimension}]::{schema}.halfvec "
+            "OPERATOR({schema}.<#>) :vector::real[]::{schema}.halfvec))::real "
+            "FROM generate_series(0, :count - 1) AS n ORDER BY n"
         ).format(schema=self._schema, dimension=sql.Literal(self.dimension))
+        return statement.as_string()
 
-    def nearest(self, scope: str, limit: int, bounds: Sequence[tuple[int, int]] = ()) -> QueryNoTemplate:
+    def nearest(self, scope: str, limit: int, bounds: Sequence[tuple[int, int]] = ()) -> str:
         """The nearest rows of a scope by its HNSW index, in order, inside the bounds if any. Parameter: vector.
 
         The scope is a literal: the planner uses a partial index only if it sees its condition.
@@ -170,34 +171,35 @@ class VectorTables:
             sql.SQL("(event_time >= {} AND event_time < {})").format(sql.Literal(start), sql.Literal(end))
             for start, end in bounds
         )
-        return sql.SQL(
+        statement = sql.SQL(
             "SELECT entry_id, {similarity} FROM {vectors} WHERE scope = {scope}{within} "
             "ORDER BY {distance} LIMIT {limit}"
         ).format(
             within=sql.SQL(" AND ({})").format(inside) if bounds else sql.SQL(""),
             similarity=self._similarity,
             vectors=named(vectors_table()),
-            # The statement has a parameter, so percent signs have to be escaped.
-            scope=sql.SQL(sql.Literal(scope).as_string().replace("%", "%%")),
+            scope=sql.Literal(scope),
             distance=self._distance,
             limit=sql.Literal(limit),
         )
+        return statement.as_string()
 
-    def exact(self, *, allowed: bool, periods: bool) -> QueryNoTemplate:
+    def exact(self, *, allowed: bool, periods: bool) -> str:
         """The nearest entries by an exact scan. Parameters: vector, scopes, limit, allowed, starts, ends."""
-        among = sql.SQL("AND entry_id = ANY (%(allowed)s)") if allowed else sql.SQL("")
+        among = sql.SQL("AND entry_id = ANY (:allowed)") if allowed else sql.SQL("")
         within = (
             sql.SQL(
-                "AND EXISTS (SELECT FROM unnest(%(starts)s::bigint[], %(ends)s::bigint[]) AS p (first, last) "
+                "AND EXISTS (SELECT FROM unnest(:starts::bigint[], :ends::bigint[]) AS p (first, last) "
                 "WHERE event_time >= p.first AND event_time < p.last)"
             )
             if periods
             else sql.SQL("")
         )
-        return sql.SQL(
-            "SELECT entry_id, max({similarity}) AS best FROM {vectors} WHERE scope = ANY (%(scopes)s) {among} {within} "
-            "GROUP BY entry_id ORDER BY best DESC, entry_id LIMIT %(limit)s"
+        statement = sql.SQL(
+            "SELECT entry_id, max({similarity}) AS best FROM {vectors} WHERE scope = ANY (:scopes) {among} {within} "
+            "GROUP BY entry_id ORDER BY best DESC, entry_id LIMIT :limit"
         ).format(similarity=self._similarity, vectors=named(vectors_table()), among=among, within=within)
+        return statement.as_string()
 
     # --- creating ---------------------------------------------------------------------------------------------------
 
@@ -241,7 +243,7 @@ class VectorTables:
         """Create the HNSW index of a scope; `concurrently` does not block writers meanwhile."""
         vectors = vectors_table(generation)
         # The name contains the OID of the table, which does not change when the table is renamed.
-        ((oid,),) = connection.execute("SELECT %s::regclass::oid", [vectors]).fetchall()
+        ((oid,),) = connection.execute("SELECT :table::regclass::oid", {"table": vectors}).fetchall()
         index = sql.Identifier(f"vector_hnsw_{oid}_{hashlib.sha256(scope.encode()).hexdigest()[:24]}")
         # An interrupted build leaves an invalid index.
         connection.execute(sql.SQL("DROP INDEX IF EXISTS {}.{}").format(sql.Identifier(SCHEMA), index))
@@ -258,7 +260,8 @@ class VectorTables:
             )
         )
         connection.execute(
-            sql.SQL("UPDATE {} SET has_hnsw = true WHERE scope = %s").format(named(scopes_table(generation))), [scope]
+            sql.SQL("UPDATE {} SET has_hnsw = true WHERE scope = :scope").format(named(scopes_table(generation))),
+            {"scope": scope},
         )
 
 
@@ -294,7 +297,10 @@ def swap(connection: Connection, identity: str, sequence: int, fingerprint: str)
         ):
             connection.execute(f"DROP TABLE IF EXISTS {current}")
             connection.execute(f"ALTER TABLE {following} RENAME TO {current.partition('.')[2]}")
-        connection.execute(f"INSERT INTO {META} VALUES (%s, %s, %s, %s)", [CURRENT, identity, sequence, fingerprint])
+        connection.execute(
+            f"INSERT INTO {META} VALUES (:generation, :identity, :sequence, :fingerprint)",
+            {"generation": CURRENT, "identity": identity, "sequence": sequence, "fingerprint": fingerprint},
+        )
 
 
 def named(table: str) -> sql.Identifier:
