@@ -208,7 +208,7 @@ class InMemoryTextIndex:
     def _conversations(self) -> Conversations:
         found: Conversations = defaultdict(list)
         for place, row in enumerate(self._rows[: self._threaded]):
-            if row[_THREAD].startswith(CONVERSATION):
+            if row[_THREAD].startswith(CONVERSATION) and self._in_statistics[place]:
                 found[row[0], row[_THREAD]].append(place)
         return found
 

@@ -29,6 +29,7 @@ WORDS, BIGRAMS, CONVERSATIONS = 0, 1, 2
 
 _MAX_COUNT = 255
 _NO_POSITION = -1
+_LAST_POSITION = (1 << 31) - 1
 NOT_COUNTED = -1
 """Instead of the number of terms with statistics: the text itself is in none, as if it were not there."""
 
@@ -80,7 +81,7 @@ class Features:
     thread: str
     """The entries it is a neighbour of: see `_thread`."""
     position: int
-    """Its place in the conversation; -1 if the order follows from the time."""
+    """Its place in the conversation; -1 if the order follows from the time, and the highest for a reflection."""
     event_time: int
     """Microseconds."""
     entry_id: str
@@ -117,7 +118,7 @@ def features_of(analysed: Analysed) -> Features:
     return Features(
         scope=entry.scope,
         thread=_thread(entry),
-        position=_NO_POSITION if entry.position is None else entry.position,
+        position=_position(entry),
         event_time=clock.microseconds(entry.event_time),
         entry_id=entry.id,
         hash=analysed.digest,
@@ -218,13 +219,18 @@ def _thread(entry: MemoryEntry) -> str:
     """The thread of an entry; entries of one thread are neighbours.
 
     The entries of a conversation are one thread, and so are all entries of which it is known when they happened. Any
-    other entry is alone, because the time of storing says nothing about its subject. So is a reflection, which would
-    stand between two messages.
+    other entry is alone, because the time of storing says nothing about its subject.
     """
-    if entry.conversation_id is not None and entry.memory_type != REFLECTION_TYPE:
+    if entry.conversation_id is not None:
         return CONVERSATION + entry.conversation_id
-    timed = entry.occurred_at is not None and entry.memory_type != REFLECTION_TYPE
-    return TIMED if timed else ALONE + entry.id
+    return TIMED if entry.occurred_at is not None else ALONE + entry.id
+
+
+def _position(entry: MemoryEntry) -> int:
+    if entry.memory_type == REFLECTION_TYPE:
+        # Behind all others, so that it stands between no two of them.
+        return _LAST_POSITION
+    return _NO_POSITION if entry.position is None else entry.position
 
 
 def _packed(counting: Sequence[str], others: Sequence[str]) -> tuple[bytes, bytes, int]:

@@ -32,7 +32,7 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
     in_conversations = _sums(
         connection,
         "SELECT scope, count(*), sum(length) FROM entry_terms WHERE substr(thread, 1, length(:prefix)) = :prefix "
-        "GROUP BY scope",
+        "AND counted >= 0 GROUP BY scope",
         {"prefix": conversation},
     )
     pairs = {

@@ -36,7 +36,7 @@ _CONVERSATIONS = (
     f"""SELECT scope, sum(entries)::bigint AS a, sum(length)::bigint AS b, 0 AS c FROM {CONVERSATION_LENGTHS}
         GROUP BY scope HAVING sum(entries) <> 0""",
     f"""SELECT scope, count(*) AS a, sum(length)::bigint AS b, 0 AS c FROM {TEXTS}
-        WHERE starts_with(thread, '{CONVERSATION}') GROUP BY scope""",
+        WHERE starts_with(thread, '{CONVERSATION}') AND counted >= 0 GROUP BY scope""",
 )
 _CONVERSATION_TERMS = (
     f"""SELECT s.scope, sum(t.df)::bigint AS a, 0 AS b, 0 AS c FROM {TERMS} t JOIN {SCOPES} s ON s.number = t.scope
