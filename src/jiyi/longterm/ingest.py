@@ -399,13 +399,13 @@ class FactIngestor:
         if not query:
             return []
         filters = Filters((scope,), memory_types=(FACT_TYPE,))
-        return self._deps.similar.answer(Request(query, filters, limit=limit))
+        return self._deps.similar.answer(Request(query, filters, limit=limit, rerank=False))
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
         probe = probe_of(subject, attribute)
         filters = Filters((scope,), memory_types=(FACT_TYPE,))
-        return self._deps.similar.answer(Request(probe, filters, limit=_PROBED, mode="keyword"))
+        return self._deps.similar.answer(Request(probe, filters, limit=_PROBED, mode="keyword", rerank=False))
 
     def _likeness(self, text: str, others: Sequence[str]) -> list[float | None]:
         """How similar the meanings are; unknown without an embedder."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -12,14 +11,13 @@ from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.reflection import without_repetition
 from jiyi.longterm.router import Route, route
 from jiyi.model.domain import GENERAL_CHAT
-from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
-from jiyi.model.scoring import FinalWeights, time_decay
+from jiyi.model.scoring import FinalWeights
 from jiyi.recall.last_access import note_access
 from jiyi.recall.request import Request
-from jiyi.text import fold
 
 if TYPE_CHECKING:
     from jiyi.longterm.recently_recalled import RecentlyRecalled
@@ -90,7 +88,10 @@ class Retriever:
         fused: bool = False,
         zone: tzinfo | None = None,
     ) -> RelevantMemories:
-        """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
+        """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`.
+
+        With `as_of` the same of what stood then: without what has come since, with what was corrected since.
+        """
         engine = self._deps.engine
         if engine is None:
             # Refused before the router is called, which may be a model.
@@ -125,24 +126,24 @@ class Retriever:
         fused: bool,
         zone: tzinfo | None,
     ) -> list[MemoryEntry]:
-        filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains)
+        filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains, known_at=as_of)
         request = Request(
             query=query,
             filters=filters,
             # More than asked for: a reflection must not push a fact out.
-            limit=limit + _MAX_REFLECTIONS if as_of is None else max(candidates, limit),
+            limit=limit + _MAX_REFLECTIONS,
             weights=weights,
             candidates=candidates,
             now=as_of or self._deps.now(),
             zone=zone,
             by_similarity=not fused,
+            restored=() if as_of is None else self._corrected_since(filters.scopes, as_of),
         )
-        hits = engine.answer(request)
-        return (
-            without_repetition(hits, limit)
-            if as_of is None
-            else self._as_of(query, hits, filters, weights, limit, as_of)
-        )
+        return without_repetition(engine.answer(request), limit)
+
+    def _corrected_since(self, scopes: Sequence[str], as_of: datetime) -> tuple[MemoryEntry, ...]:
+        """What stood then and was corrected since: no index holds it any more."""
+        return tuple(entry for entry, _ in self._deps.store.superseded(scopes, as_of, limit=_MAX_SUPERSEDED))
 
     def note_shown(self, scope: str, hits: Sequence[MemoryEntry]) -> None:
         """Note that memories were shown: the time of access moves, and that counts little.
@@ -167,61 +168,6 @@ class Retriever:
         ids = list(dict.fromkeys(entry.id for entry in found if entry.is_active))
         note_access(self._deps.records, scope, ids, at=self._deps.now(), used=True)
         return ids
-
-    # --- looking back -----------------------------------------------------------------------------------------------
-
-    def _as_of(
-        self,
-        query: str,
-        hits: list[MemoryEntry],
-        filters: Filters,
-        weights: FinalWeights,
-        limit: int,
-        as_of: datetime,
-    ) -> list[MemoryEntry]:
-        """What stood then: what has come since is left out, what was corrected since is put back.
-
-        The indexes no longer hold what was corrected, so that all are compared with the question directly.
-        """
-        corrected = self._deps.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
-        past = [replace(entry, is_active=True) for entry, _ in corrected]
-        # A memory that was imported later counts from the time at which it was said.
-        known = [hit for hit in hits if min(hit.created_at, hit.event_time) <= as_of]
-        found = [*known, *(entry for entry in past if filters.admits(entry))]
-        relevances = self._relevance(query, [entry.content for entry in found])
-        weighed = []
-        for entry, (similarity, coverage) in zip(found, relevances, strict=True):
-            relevance = max(similarity, coverage)
-            if relevance <= 0:
-                continue
-            decay = time_decay(entry.last_accessed_at, as_of, weights.decay_rate)
-            parts = {
-                "similarity": similarity,
-                "coverage": coverage,
-                "relevance": relevance,
-                "decay": decay,
-                "importance": entry.importance_score,
-                "final": weights.final_score(relevance, decay, entry.importance_score),
-            }
-            shown = entry if entry in known else replace(entry, is_active=False)
-            weighed.append(shown.as_hit(relevance, Explanation(parts)))
-        weighed.sort(key=lambda hit: (-(hit.final_score or 0.0), hit.id))
-        return weighed[:limit]
-
-    def _relevance(self, query: str, texts: list[str]) -> list[tuple[float, float]]:
-        """For each text how similar its meaning is, and which share of the question's words it has."""
-        wanted = set(self._deps.analyzer.query(fold(query)).words)
-        coverage = [
-            len(wanted & set(self._deps.analyzer.analyze(fold(text)).words)) / len(wanted) if wanted else 0.0
-            for text in texts
-        ]
-        if self._deps.embedder is None or not texts:
-            return [(0.0, share) for share in coverage]
-        vectors = self._deps.embedder.embed([query, *texts])
-        return [
-            (min(1.0, max(0.0, float(vectors[0] @ vector))), share)
-            for vector, share in zip(vectors[1:], coverage, strict=True)
-        ]
 
 
 def _was_asked_for(hit: MemoryEntry) -> bool:

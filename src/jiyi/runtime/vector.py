@@ -41,8 +41,20 @@ class VectorRuntimeService(RuntimeService):
 
     def find(self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0) -> RankedMemories:
         """The best ones for the query."""
+        return self._find(query, filters, limit, min_relevance)
+
+    def _find(
+        self, query: str, filters: Filters, limit: int, min_relevance: float, *, rerank: bool = True
+    ) -> RankedMemories:
         # Two memories that say the same are two memories: consolidation merges them, recall does not hide one.
-        request = Request(query=query, filters=filters, limit=limit, duplicates=True, min_relevance=min_relevance)
+        request = Request(
+            query=query,
+            filters=filters,
+            limit=limit,
+            duplicates=True,
+            min_relevance=min_relevance,
+            rerank=rerank,
+        )
         found = self._engine.answer_counted(request)
         return RankedMemories(found.hits, found.candidates, found.coverage)
 
@@ -56,7 +68,8 @@ class VectorRuntimeService(RuntimeService):
             more: list[tuple[int, MemoryEntry]] = []
             for kind in sorted(types):
                 only = replace(filters, memory_types=(kind,), without_types=())
-                of_type = self.find(query, only, limit, min_relevance)
+                # A reranker has ordered the best of all; each type once more would be a wait each.
+                of_type = self._find(query, only, limit, min_relevance, rerank=False)
                 candidates += of_type.candidates
                 more += enumerate(of_type.hits)
             # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.
@@ -72,7 +85,9 @@ class VectorRuntimeService(RuntimeService):
         for hit in first:
             # The judgment is the question now, cut to what a question may have.
             query = hit.content[: self.deps.limits.max_query_characters]
-            near = self._engine.answer(Request(query=query, filters=filters, limit=min(limit, _MAX_NEIGHBOURS)))
+            # Not reranked: that would be a call, and perhaps a wait, for each of the first ones.
+            request = Request(query=query, filters=filters, limit=min(limit, _MAX_NEIGHBOURS), rerank=False)
+            near = self._engine.answer(request)
             for entry in near:
                 known = found.get(entry.id)
                 if entry.id != hit.id and (known is None or _score(known[0]) < _score(entry)):
