@@ -180,7 +180,7 @@ async def _add_notes(deps: AgentDeps, shares: Shares, blocks: Blocks) -> None:
 
 async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: PromptTexts) -> bool:
     """The block of long-term memories; whether the question is small talk for which nothing is searched."""
-    found = await deps.longterm.retrieve_relevant_memories(deps.scope, query, time_zone=deps.zone)
+    found = await deps.longterm.retrieve_for_prompt(deps.scope, query, zone=deps.zone)
     if found.routed_by == FALLBACK:
         blocks.problems += found.notes
     if found.skipped:

@@ -87,10 +87,12 @@ class Retriever:
         as_of: datetime | None = None,
         fused: bool = False,
         zone: tzinfo | None = None,
+        min_relevance: float = 0.0,
     ) -> RelevantMemories:
         """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`.
 
-        With `as_of` the same of what stood then: without what has come since, with what was corrected since.
+        With `as_of` the same of what stood then: without what has come since, with what was corrected since. What is
+        less relevant than `min_relevance` is left out before the best are chosen.
         """
         engine = self._deps.engine
         if engine is None:
@@ -102,13 +104,19 @@ class Retriever:
         notes = [where.note] if where.note else []
         if where.skips:
             return RelevantMemories(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
-        hits = self._search(
-            engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused, zone=zone
-        )
+        # What does not fit may be newer or more important: where it is left out, all that are weighed are looked at.
+        # Otherwise more than asked for: a reflection must not push a fact out.
+        asked = max(candidates, limit) if min_relevance > 0 else limit + _MAX_REFLECTIONS
+
+        def search(among: tuple[str, ...]) -> list[MemoryEntry]:
+            return self._search(engine, scope, query, weights, candidates, asked, among, as_of, fused=fused, zone=zone)
+
+        hits = search(where.filter)
         if not hits and where.filter and where.by != "caller":
-            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of, fused=fused, zone=zone)
+            hits = search(())
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
+        hits = without_repetition(fitting(hits, min_relevance) if min_relevance > 0 else hits, limit)
         self._recalled.note(scope, [hit.content for hit in hits])
         return RelevantMemories(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
 
@@ -130,8 +138,7 @@ class Retriever:
         request = Request(
             query=query,
             filters=filters,
-            # More than asked for: a reflection must not push a fact out.
-            limit=limit + _MAX_REFLECTIONS,
+            limit=limit,
             weights=weights,
             candidates=candidates,
             now=as_of or self._deps.now(),
@@ -139,7 +146,7 @@ class Retriever:
             by_similarity=not fused,
             restored=() if as_of is None else self._corrected_since(filters.scopes, as_of),
         )
-        return without_repetition(engine.answer(request), limit)
+        return engine.answer(request)
 
     def _corrected_since(self, scopes: Sequence[str], as_of: datetime) -> tuple[MemoryEntry, ...]:
         """What stood then and was corrected since: no index holds it any more."""
