@@ -189,13 +189,6 @@ class Longterm:
             zone=clock.check_zone(time_zone),
         )
 
-    async def retrieve_for_prompt(
-        self, user_id: str, query: str, *, top_k_final: int = 10, zone: tzinfo | None = None
-    ) -> RelevantMemories:
-        """The memories that a prompt shows: the best of those that fit the question."""
-        weights = final_weights((ALPHA, BETA, GAMMA), DECAY_RATE)
-        return await self._retrieve(user_id, query, weights, limit=top_k_final, zone=zone, min_relevance=MIN_RELEVANCE)
-
     async def _retrieve(
         self,
         user_id: str,
@@ -242,7 +235,7 @@ class Longterm:
     ) -> str:
         """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
-        hits = await self.retrieve_for_prompt(user_id, query, top_k_final=top_k_final)
+        hits = await retrieve_for_prompt(self, user_id, query, top_k_final=top_k_final)
         scope = check_scope(user_id)
         conflicts = await self._run(self._service.conflicts.of_scopes, visible_scopes(scope))
         return await self._run(
@@ -390,6 +383,16 @@ class Longterm:
         `None` when the user has no such memory.
         """
         return await self._run(self._service.explain, check_scope(user_id), _names([memory])[0])
+
+
+async def retrieve_for_prompt(
+    room: Longterm, user_id: str, query: str, *, top_k_final: int = 10, zone: tzinfo | None = None
+) -> RelevantMemories:
+    """The memories that a prompt shows: the best of those that fit the question."""
+    weights = final_weights((ALPHA, BETA, GAMMA), DECAY_RATE)
+    # No method of the room, because callers see all of these: they leave out by themselves what does not fit.
+    retrieve = room._retrieve  # noqa: SLF001
+    return await retrieve(user_id, query, weights, limit=top_k_final, zone=zone, min_relevance=MIN_RELEVANCE)
 
 
 def _check_round(
