@@ -217,6 +217,14 @@ def test_a_change_of_another_version_than_is_meant_is_refused(open_one: Open) ->
         *(("кот", "который", False), ("кот", "мой кот спит", True), ("кот", "скот", False), ("кот", "叫кот的猫", True)),
         *(("γάτα", "γάτας", False), ("राम", "रामा", False), ("राम", "राम आया", True), ("بيت", "بيت.", True)),
         *(("서울", "서울에서", True), ("ไทย", "คนไทยใจดี", True), ("ねこ", "このねこは", True)),
+        *(("c", "i write c++", False), ("c", "c++20", False), ("c", "用c#写", False), ("c", "c#7 and f#", False)),
+        *(("c", "i like c.", True), ("c", "c, java", True), ("c", "c/c++", True), ("c", "使用c语言", True)),
+        *(("c", "c++ and c", True), ("c#", "用c#写", True), ("f", "c#和f#", False), ("notepad", "notepad++", False)),
+        *(("ai", "ai.", True), ("ai", "ai+医疗", True), ("a", "a+b", True), ("a", "an a+ in maths", False)),
+        *(("ai", "#ai#", True), ("ai", "ai#打卡#", True), ("维生素c", "#维生素c#", True), ("pr", "pr#12", True)),
+        *((".net", "asp.net", False), ("net", "asp.net", False), (".net", "the .net runtime", True)),
+        *((".net", "我用.net", True), ("node", "node.js", False), ("js", "node.js", False)),
+        *(("node.js", "用node.js写", True), ("ai", "1.ai工具", True), ("ai", "ai.真好", True), ("s", "u.s.", False)),
     ],
 )
 def test_a_tag_in_a_script_that_separates_words_is_found_only_as_a_whole_word(tag: str, text: str, found: bool) -> None:
