@@ -172,6 +172,46 @@ def test_vector_mode_without_an_embedder_says_so_in_every_answer(open_one: Open)
             assert any("no embedder" in note for note in found.notes)
 
 
+def test_every_room_without_an_embedder_says_so_and_what_asks_for_no_meanings_does_not(open_one: Open) -> None:
+    with open_one() as memory:
+        memory.store("tea", "I drink green tea", memory_type="fact", domain="user_preferences", tags=["tea"])
+        said = ("no embedder is configured, so memories are found by words and tags, not by meaning",)
+        for query in ("Which tea do I drink?", "Which zebra do I ride?"):
+            assert memory.recall(query).notes == said
+            assert memory.longterm.retrieve_relevant_memories("main", query).notes == said
+            assert memory.recall(query, mode="keyword").notes == ()
+            assert memory.recall(query, mode="tags").notes == ()
+
+
+def test_in_simple_mode_no_answer_speaks_of_meanings(open_one: Open) -> None:
+    with open_one(enable_simple_memory=True) as memory:
+        memory.runtime.remember("fact", "green tea", "", ["tea"])
+        assert [memory.recall("tea").notes, memory.runtime.recall("tea").notes] == [(), ()]
+
+
+def test_what_is_shown_below_the_floor_of_prompts_does_not_count_as_recalled(
+    open_one: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = ("My dentist is Dr Kelly on Bridge Street", "I collect old stamps from Peru", "I play the cello")
+    with open_one(embedder="bundled") as memory:
+        for text in facts:
+            memory.longterm.extract_and_store_memories_for_round("main", "c", text, "")
+        memory.runtime.remember("fact", "The build server is called otter", "", ["otter"])
+        later = clock.utc_now() + timedelta(days=20)
+        monkeypatch.setattr(clock, "utc_now", lambda: later)
+
+        def noted(query: str, how: str = "recall") -> set[str]:
+            shown = getattr(memory.runtime, how)(query)
+            assert shown, "recall shows the nearest, whatever it is"
+            return {each.content for each in memory.list(memory_types="fact") if each.last_accessed_at == later}
+
+        for query in ("How old is the universe?", "Who won the cup in Oslo?", "what shall I cook tonight"):
+            for how in ("recall", "comprehensive_recall", "chained_recall"):
+                assert noted(query, how) == set()
+        assert noted("Who is my dentist?") == {facts[0]}
+        assert noted("What is the build server called?") == {facts[0], "The build server is called otter"}
+
+
 def test_text_tags_and_strength_can_be_updated_and_the_old_version_stays(open_one: Open) -> None:
     with open_one(enable_simple_memory=True) as memory:
         runtime = memory.runtime

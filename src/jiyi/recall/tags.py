@@ -80,8 +80,8 @@ class TagMirror:
 def stands_in(form: str, folded: str) -> bool:
     """Whether a tag stands in a text: in a script that separates words by blanks only as a whole word.
 
-    "ai" is not in "said", "кот" not in "который", "c" not in "c++" or "c#" and "node" not in "node.js"; "ai" is in "学ai"
-    and in "ai工具", where no blank divides words.
+    "ai" is not in "said", "кот" not in "который", "c" not in "c++" or "c#", and "node" not in "node.js"; "ai" is in
+    "学ai" and in "ai工具", where no blank divides words.
     """
     return next(_places_of(form, folded), None) is not None
 

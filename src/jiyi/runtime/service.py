@@ -265,9 +265,7 @@ def _answering(hits: Sequence[MemoryEntry], links: Mapping[str, MemoryLink]) -> 
     What shares tags with an answer has no relevance of its own.
     """
     relevant = {hit.id for hit in hits if hit.relevance_score is None or hit.relevance_score >= MIN_RELEVANCE}
-    return [
-        hit for hit in hits if hit.id in relevant and (hit.id not in links or links[hit.id].memory_id in relevant)
-    ]
+    return [hit for hit in hits if hit.id in relevant and (hit.id not in links or links[hit.id].memory_id in relevant)]
 
 
 def _asked(question: Question) -> tuple[str, Filters, int, float]:
