@@ -36,8 +36,8 @@ _ACKNOWLEDGING: Final = "get got understand great sure good nice know 好 好的
 """Terms by which a reply says only that it was heard."""
 _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
-_MAX_DIFFERENT: Final = 2
-"""Texts are compared where at most so many times their terms differ."""
+_MORE_DIFFERENT: Final = 2
+"""Texts are compared if at most so many more terms differ than are common, stop words aside."""
 _ASKS: Final = 0.5
 """From this share on a text is a question, which is never the same as a statement."""
 _ONLY_ASKS: Final = 0.95
@@ -157,7 +157,10 @@ class DuplicateFilter:
         if _spelling(entry.content) == _spelling(other.content):
             return _asks(entry) == _asks(other)
         own, others = self._terms_of(place), self._terms_of(other_place)
-        if _MAX_DIFFERENT * min(len(own), len(others)) < len(own ^ others) or _asks(entry) != _asks(other):
+        common = len((own & others) - _says_nothing())
+        if not common or len((own ^ others) - _says_nothing()) > common + _MORE_DIFFERENT:
+            return False
+        if _asks(entry) != _asks(other):
             return False
         one_speaker = entry.role == other.role
         return say_the_same(entry.content, other.content, one_speaker=one_speaker)
