@@ -626,6 +626,42 @@ def test_neither_foreign_facts_nor_the_order_of_storing_change_what_a_hit_is_wor
     assert {mode: scores(real, question, alone, mode) for mode in MODES} == before
 
 
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    own=st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True),
+    foreign=st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4),
+    question=st.sampled_from(ASKED),
+    same_talk=st.booleans(),
+)
+def test_a_foreign_scope_changes_nothing_for_a_scope_with_conversations_facts_and_questions(
+    shared: AgentMemory, own: list[str], foreign: list[str], question: str, same_talk: bool
+) -> None:
+    scope, other = f"scope {next(numbers)}", f"scope {next(numbers)}"
+
+    def talk(texts: Sequence[str], scope: str, name: str) -> None:
+        for text in texts:
+            shared.longterm.extract_and_store_memories_for_round(scope, name, text, f"Noted, {text}")
+        asked = [{"role": "user", "content": question}, {"role": "assistant", "content": "I do not know."}]
+        shared.save_conversation_history(name, asked, scope=scope)
+
+    def seen() -> list[object]:
+        told = [
+            (hit.key, hit.content, hit.score_parts, hit.similarity, hit.relevance_score, hit.matched, hit.other_sources)
+            for mode in MODES
+            for duplicates in (False, True)
+            for hit in shared.recall(question, 50, scope=scope, mode=mode, duplicates=duplicates)
+        ]
+        return [*told, shared.count(scope=scope)]
+
+    talk(own, scope, "talk")
+    before = seen()
+    talk(foreign, other, "talk" if same_talk else "another")
+    shared.store_many({"key": f"f{n}", "content": text, "scope": other} for n, text in enumerate(foreign))
+    assert seen() == before
+    shared.forget_scope(other)
+    assert seen() == before
+
+
 # --- the sets -------------------------------------------------------------------------------------------------------
 
 FLOORS = {
