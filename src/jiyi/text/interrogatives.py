@@ -24,7 +24,7 @@ _INSIDE_WORDS: Final = frozenset("哪几咋吗呢谁")
 _COUNTED: Final = frozenset(
     "个位名只条口间趟双点号月岁年天次时分块本张家种台辆部套件头匹棵朵瓶杯碗盒包袋箱桶斤两公里米厘毫寸尺吨升克度楼层栋幢排级届"
     "期周星秒小刻人毛元角万千百亿十成倍折站路线道题页章篇首句遍回场顿节门把根支颗粒片串股代户班轮批对副盘壶罐堆行列类样项笔封"
-    "扇座架艘顶床幅盏滴份组队步圈声下手亩丈丝重集季任等桌枝株些边里儿方面处地国省市县区校城所款会子钟"
+    "扇座架艘顶床幅盏滴份组队步圈声下手亩丈丝重集季任等针剂桌枝株些边里儿方面处地国省市县区校城所款会子钟"
 )
 _BEFORE: Final = frozenset({"", "第", "在", "去", "到", "有", "从", "往", "是", "周", "星期", "礼拜"})
 _IDIOM: Final = 4
@@ -54,6 +54,7 @@ def without_interrogatives(
         if match[0] in _INSIDE_WORDS and _is_inside_word(folded, start, words):
             continue
         asking.add(match[0])
+        touched.add(match[0])
         free.append(folded[end:start])
         touched.update(folded[place : place + 2] for place in range(max(start - 1, 0), min(stop, len(folded) - 1)))
         end = stop
@@ -76,7 +77,11 @@ def _is_inside_word(folded: str, place: int, words: Sequence[str]) -> bool:
         if len(word) < 2 or offset < 0:
             continue
         start = place - offset
-        if folded.startswith(word, max(start, 0)) and start >= 0 and not _asks(word, offset, folded[start + len(word) :]):
+        if (
+            folded.startswith(word, max(start, 0))
+            and start >= 0
+            and not _asks(word, offset, folded[start + len(word) :])
+        ):
             return True
     return False
 

@@ -9,7 +9,14 @@ from typing import Final
 from jiyi.text.normalize import fold
 from jiyi.text.not_known import TELLING, clause_says_not_known, may_say_not_known, says_not_known
 from jiyi.text.patterns import has_han
-from jiyi.text.question_forms import asks_indirectly, asks_indirectly_zh, is_topic, only_requests_zh, refers_to_topic, without_topic
+from jiyi.text.question_forms import (
+    asks_indirectly,
+    asks_indirectly_zh,
+    is_topic,
+    only_requests_zh,
+    refers_to_topic,
+    without_topic,
+)
 from jiyi.text.sentences import CLOSERS, sentences
 from jiyi.text.unmarked_questions import asks_without_mark, may_ask_without_mark
 
@@ -39,7 +46,8 @@ _ASKING: Final = (
     r"|will|would|should|shall|have|has|had|may|might|any|remind me|tell me|got any)\b"
 )
 _ASKING_ZH: Final = (
-    "什么|怎么|怎样|如何|多少|多久|多大|多长|几|哪|谁|为何|何时|是否|有没有|是不是|能不能|会不会|要不要|吗|呢"
+    "什么|怎么|怎样|如何|多少|多久|多大|多长|(?<![茶无])几(?![乎率何])|哪(?![吒怕])|谁|为何|何时|是否"
+    "|有没有|是不是|能不能|会不会|要不要|吗(?![啡啉])|呢(?![子绒喃料帽大])"
 )
 _ASKING_FIRST: Final = r"(?:who|whom|whose|which|what|when|where|why|how)\b"
 _QUESTION_MARKS: Final = frozenset("?？؟")
@@ -145,7 +153,9 @@ def _is_bare(question: str) -> bool:
         return True
     chinese = has_han(question)
     asked = question if chinese else without_topic(question)
-    clauses = [part for each in _compiled(_CLAUSE_END).split(asked) if (part := _compiled(_ENDING).sub("", each).strip())]
+    clauses = [
+        part for each in _compiled(_CLAUSE_END).split(asked) if (part := _compiled(_ENDING).sub("", each).strip())
+    ]
     if chinese:
         return all(_asks_zh(part) or _is_filler(part, len(part)) for part in clauses)
     named = any(_asks(part) and refers_to_topic(part) for part in clauses)
@@ -165,5 +175,8 @@ def _asks(clause: str) -> bool:
 
 def _asks_zh(clause: str) -> bool:
     return (
-        _compiled(_ASKING_ZH).search(clause) is not None or asks_indirectly_zh(clause) or only_requests_zh(clause) or clause_says_not_known(clause)
+        _compiled(_ASKING_ZH).search(clause) is not None
+        or asks_indirectly_zh(clause)
+        or only_requests_zh(clause)
+        or clause_says_not_known(clause)
     )

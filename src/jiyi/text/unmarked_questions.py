@@ -87,7 +87,9 @@ _TELLS: Final = (
 _TAIL: Final = r"(?:please|thanks|thank you|again|now|today|then|or not|by the way|btw|exactly|ok|okay)?"
 _CLAUSE_END: Final = r"[,，、;；]|(?<=[^\x00-\x7f]) (?=[^\x00-\x7f])"
 
-_INTERROGATIVE: Final = "什么|啥|怎么|咋(?![舌呼唬])|怎样|如何|多少|多久|多大|多长|多远|多高|多重|哪|谁|为何|何时|何地"
+_INTERROGATIVE: Final = (
+    "什么|啥|怎么|咋(?![舌呼唬])|怎样|如何|多少|多久|多大|多长|多远|多高|多重|哪(?![吒怕])|谁|为何|何时|何地"
+)
 _ASKS_ZH: Final = (
     rf"{_INTERROGATIVE}|吗$|(?:星期|礼拜|周|第)几|几(?:点|号|月份?|岁|楼|层|路|栋|码|级|时)"
     "|(?:每[天周月年次回顿]|一共|总共|到底|还剩|还有)[^，,]{0,4}几|有几.{1,4}$|几.{0,6}来着$"
