@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from jiyi.longterm.attribute_model import AttributeMatch
+from jiyi.longterm.claim_reading import in_first_person
 from jiyi.longterm.duplicates import LexicalFeatures
 from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.pair_evidence import (
@@ -89,6 +92,8 @@ _TELLING_CHARACTERS: Final = 3
 _NAMED: Final = 0.35
 """The same where a mistake is taken back, or the thing is named in plain words for a change."""
 _SAME_ATTRIBUTE: Final = 0.15
+_ONE_ATTRIBUTE: Final = 0.6
+"""From this overlap of what two facts may be about on, they are most likely about the same attribute."""
 POSSIBLE: Final = 0.35
 """From this probability on both stay and are linked."""
 _POSSIBLE_OF_ATTRIBUTE: Final = 0.15
@@ -290,7 +295,7 @@ def _linked(
 
 def _of_one_attribute(one: ComparedText, other: ComparedText) -> bool:
     """Whether two facts are most likely about the same attribute."""
-    return float(one.attributes[-1] @ other.attributes[-1]) >= _SAME_ATTRIBUTE
+    return float(np.sqrt(one.attributes[-1]) @ np.sqrt(other.attributes[-1])) >= _ONE_ATTRIBUTE
 
 
 def _min_for_conflict(match: AttributeMatch, min_value: float) -> float:
@@ -345,6 +350,15 @@ def supports(message: str, old: KnownFact, model: ReplacementModel) -> Finding |
             return Finding(old, CONFLICTS, value, reason="proposed, and a part of it has changed")
         return Finding(old, REPLACES, value, residue, "proposed, and subject and attribute agree")
     return Finding(old, CONFLICTS, value, reason="proposed, but subject and attribute are not certain")
+
+
+def rest_if_replaced(message: str, old: KnownFact, model: ReplacementModel) -> str | None:
+    """What is left of an older fact when somebody says that a message takes its place, as after any correction.
+
+    Empty when nothing is; `None` where that cannot be told from what is replaced.
+    """
+    said = in_first_person(message)
+    return _residue(model.read_message(said), old, model, said, 0.0)
 
 
 def _residue(new: ComparedText, old: KnownFact, model: ReplacementModel, whole: str, likely: float) -> str | None:

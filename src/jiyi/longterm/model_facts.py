@@ -20,7 +20,7 @@ __all__ = ["claims_in"]
 _SPOKEN: Final = {
     True: ((re.compile(r"用户"), "我"),),
     False: (
-        (re.compile(r"\b(?:[Tt]he user|User(?='s name\b))'s\b"), "my"),
+        (re.compile(r"\b(?:[Tt]he user's\b|User's(?= name\b))"), "my"),
         (
             re.compile(r"\b(?:[Tt]he user\b|User(?= (?:is|has|lives|works|likes|prefers|plays|takes|moved|owns)\b))"),
             "I",

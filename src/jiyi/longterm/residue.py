@@ -120,7 +120,8 @@ def without_pieces(pieces: Sequence[str], gone: AbstractSet[int]) -> str:
         or not any(says_something(fold(piece)) for piece in left)
     ):
         return ""
-    whole = text if left[0] is pieces[0] else _as_listed(text, pieces[0]) or _readable(text, pieces[0])
+    first = pieces[0]
+    whole = text if left[0] is first else _as_listed(text, first) or _of_user(text, first) or _readable(text, first)
     return _with_thing(whole, pieces[0]) if _ONLY_A_TIME.match(whole) else whole
 
 
@@ -142,6 +143,16 @@ def _with_thing(time: str, first: str) -> str:
     return f"{thing}：{time}" if has_han(thing) else f"{thing}: {time}"
 
 
+def _of_user(text: str, first: str) -> str:
+    """The rest of what a model wrote of the user, who is named in its first part; empty where it needs no more."""
+    user = _THE_USER.match(first)
+    pronoun = PRONOUN.search(fold(text)) is not None
+    if user is None or (not pronoun and (predicate_zh if has_han(text) else predicate_en)(text) != ""):
+        return ""
+    named, sign = ("用户", "：") if has_han(user[0]) else ("The user", ": ")
+    return f"{named}{sign if pronoun else sign[1:]}{text}"
+
+
 def _readable(text: str, first: str) -> str:
     """The rest of a fact without its first part, with what it needs of that part to be read alone."""
     folded = fold(text)
@@ -155,9 +166,6 @@ def _readable(text: str, first: str) -> str:
     if who and who.lower() not in _FIRST_PERSON:
         return f"{who}：{text}" if han else f"{who}: {text}"
     verb = (predicate_zh if han else predicate_en)(first)
-    if not who and (user := _THE_USER.match(first)) is not None and (begins == "" or pronoun):
-        named, sign = ("用户", "：") if has_han(user[0]) else ("The user", ": ")
-        return f"{named}{sign if pronoun else sign[1:]}{text}"
     if not who:
         # What begins with a verb goes on about what is gone (改成下周四), unless that was told of the speaker.
         return text if begins != "" or phrases_of(first) == (SPEAKER,) else ""

@@ -16,6 +16,7 @@ from jiyi.text.patterns import has_han
 from jiyi.text.statements.about.subjects import starts_with_subject, subject_words
 from jiyi.text.statements.about.topics import WEAK_TOPICS, topics_of
 from jiyi.text.statements.parts.claims import pieces_of
+from jiyi.text.statements.replacing.change_words import is_bygone
 
 __all__ = ["attributes_set_by", "part_that_sets", "residue_without_attributes", "said_by_the_same"]
 
@@ -34,6 +35,8 @@ _ABOUT: Final = {
 
 def attributes_set_by(text: str) -> list[Attribute]:
     """The attributes that a fact surely sets: as a whole, or else by each of its parts."""
+    if is_bygone(fold(text)) and attribute_of(text) is None:
+        return []
     whole = attribute_of(text)
     found = [whole] if whole is not None else [attribute_of(each) for each in _read_alone(_parts_of(text))]
     return list(dict.fromkeys(each for each in found if each is not None))
@@ -42,6 +45,8 @@ def attributes_set_by(text: str) -> list[Attribute]:
 def part_that_sets(text: str, attribute: Attribute) -> str:
     """The part of a fact that sets an attribute, with its subject; empty where none or more than one does."""
     parts = _parts_of(text)
+    if is_bygone(fold(text)) and attribute_of(text) is None:
+        return ""
     setting = [each for each in _read_alone(parts) if attribute_of(each) == attribute]
     if len(parts) < 2 or not setting:
         return text if attribute_of(text) == attribute else ""
