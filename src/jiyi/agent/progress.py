@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from jiyi.agent.tool_calls import read_tool_call
+from jiyi.agent.tool_call_forms import read_tool_call
 from jiyi.model.chat import StoredMessage
 from jiyi.model.message import Message
 from jiyi.model.turn import UnfinishedTurn

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
 from jiyi.agent.progress import BROKEN_OFF, TURN, broken_off, own_last
 from jiyi.agent.prompt import Blocks, Prompt, Shares, compose
-from jiyi.agent.tool_calls import as_openai, read_tool_call, words_of
+from jiyi.agent.tool_call_forms import as_openai, read_tool_call, words_of
 from jiyi.errors import InvalidInputError, JiyiError, StorageError
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.identity import text_hash

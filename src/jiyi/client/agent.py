@@ -188,7 +188,7 @@ def _data(message: MessageLike) -> Mapping[str, Any]:
 
 def _call_data(given: Any) -> dict[str, Any]:
     """A tool call as the server takes it, with an id: a repetition is recognised by it."""
-    from jiyi.agent.tool_calls import as_openai, read_tool_call
+    from jiyi.agent.tool_call_forms import as_openai, read_tool_call
 
     return as_openai(read_tool_call(given))
 

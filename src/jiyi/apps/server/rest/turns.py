@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 from fastapi import APIRouter, Depends, Request, Response
 
 from jiyi.agent.progress import turn_of
-from jiyi.agent.tool_calls import read_tool_call
+from jiyi.agent.tool_call_forms import read_tool_call
 from jiyi.apps.server.access import Access
 from jiyi.apps.server.problems import ProblemError
 from jiyi.apps.server.rest import responses
