@@ -85,6 +85,12 @@ def attribute_of(text: str) -> tuple[str, str] | None:
     return None if found is None else found[:2]
 
 
+def without_value(text: str) -> str:
+    """A fact without the value of the attribute that it surely sets."""
+    found = _attribute_in(in_first_person(text))
+    return text if found is None else text.replace(found[2], "", 1)
+
+
 def _attribute_in(spoken: str) -> tuple[str, str, str] | None:
     """(subject, attribute, value) that a fact sets; not what stands in a quotation of somebody else, who is no user."""
     return read_attribute(own_words(spoken) if quotes_another(spoken) else spoken)

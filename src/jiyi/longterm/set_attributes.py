@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from jiyi.longterm.claim_reading import attribute_of
+from jiyi.longterm.claim_reading import attribute_of, without_value
 from jiyi.longterm.residue import says_something, without_pieces
 from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
@@ -62,10 +62,10 @@ def residue_without_attributes(text: str, message: str, attributes: Collection[A
     alone = [attribute_of(each) for each in _read_alone(parts)]
     gone = {place for place, found in enumerate(alone) if found is not None and found in attributes}
     if len(parts) < 2:
-        return None if says_more(message, text) or _has_another_topic(text, attributes) else ""
+        return None if _says_more(message, text) or _has_another_topic(text, attributes) else ""
     if not gone or len({alone[place] for place in gone}) < len(gone):
         return None
-    if any(says_more(message, parts[place]) for place in gone):
+    if any(_says_more(message, parts[place]) for place in gone):
         return None
     left = without_pieces(parts, gone)
     others = [part for place, part in enumerate(parts) if place not in gone and says_something(fold(part))]
@@ -99,6 +99,11 @@ def _read_alone(parts: list[str]) -> list[str]:
         part if not place or starts_with_subject(fold(part)) or _LEAD.match(part) else f"{who}{between}{part}"
         for place, part in enumerate(parts)
     ]
+
+
+def _says_more(message: str, part: str) -> bool:
+    """Whether a part says more than the attribute: a place that is its value is no other place (我在中兴上班)."""
+    return says_more(message, without_value(part) if has_han(part) else part)
 
 
 def _has_another_topic(text: str, attributes: Collection[Attribute]) -> bool:
