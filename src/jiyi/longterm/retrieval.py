@@ -13,6 +13,7 @@ from jiyi.longterm.router import Route, route
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
+from jiyi.model.recalled import RecalledEntries
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import FinalWeights
@@ -108,7 +109,7 @@ class Retriever:
         # Otherwise more than asked for: a reflection must not push a fact out.
         asked = max(candidates, limit) if min_relevance > 0 else limit + _MAX_REFLECTIONS
 
-        def search(among: tuple[str, ...]) -> list[MemoryEntry]:
+        def search(among: tuple[str, ...]) -> RecalledEntries:
             return self._search(engine, scope, query, weights, candidates, asked, among, as_of, fused=fused, zone=zone)
 
         hits = search(where.filter)
@@ -116,9 +117,10 @@ class Retriever:
             hits = search(())
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
-        hits = without_repetition(fitting(hits, min_relevance) if min_relevance > 0 else hits, limit)
-        self._recalled.note(scope, [hit.content for hit in hits])
-        return RelevantMemories(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
+        notes += hits.notes
+        found = without_repetition(fitting(hits, min_relevance) if min_relevance > 0 else hits, limit)
+        self._recalled.note(scope, [hit.content for hit in found])
+        return RelevantMemories(found, domains=where.domains, routed_by=where.by, notes=tuple(notes))
 
     def _search(
         self,
@@ -133,7 +135,7 @@ class Retriever:
         *,
         fused: bool,
         zone: tzinfo | None,
-    ) -> list[MemoryEntry]:
+    ) -> RecalledEntries:
         filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains, known_at=as_of)
         request = Request(
             query=query,
