@@ -89,8 +89,8 @@ _MAX_CHARACTERS: Final = 4_000
 """Longer texts have to be equal, and so much of a message is looked through for a fact: it takes a millisecond."""
 _BEGINNING: Final = 4
 """By so many letters a word is known again: "Works at Acme", "I work at Acme". Not a name inside a sentence."""
-_MOST: Final = 0.7
-_MOST_CHINESE: Final = 0.85
+_MIN_SHARE: Final = 0.7
+_MIN_SHARE_CHINESE: Final = 0.85
 """So much of a fact stands in the message that says it. More of a Chinese one: nothing tells its names from words."""
 
 
@@ -141,7 +141,7 @@ def tells(text: str, fact: str) -> bool:
         return False
     chinese = has_han(fact)
     wanted, known = _compared(own, chinese=chinese), _compared(others, chinese=chinese)
-    return bool(wanted) and len(wanted & known) >= (_MOST_CHINESE if chinese else _MOST) * len(wanted)
+    return bool(wanted) and len(wanted & known) >= (_MIN_SHARE_CHINESE if chinese else _MIN_SHARE) * len(wanted)
 
 
 def _compared(units: Sequence[_Unit], *, chinese: bool) -> frozenset[str]:
