@@ -55,10 +55,23 @@ def memory_of_offices(open_memory: OpenMemory, bundled_embedder: Embedder) -> Ag
 # --- saying nothing -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", ["qwzrtplk", "asdkjh qpwoei zmxnv", "jjkkllqq?", "龘靐爨齉"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("qwzrtplk", "asdkjh qpwoei zmxnv", "jjkkllqq?", "龘靐爨齉"),
+        *("lkjsdf98234", "x9q7z2k4", "фывапролдж", "锟斤拷烫烫"),
+    ],
+)
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
 def test_letters_that_are_no_words_get_nothing(cats: AgentMemory, question: str, mode: str) -> None:
     assert cats.recall(question, mode=mode) == []
+
+
+@pytest.mark.parametrize("question", ["lkjsdf98234", "фывапролдж", "锟斤拷烫烫", "CN-A10293"])
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_letters_that_are_no_words_find_the_text_that_has_them(cats: AgentMemory, question: str, mode: str) -> None:
+    cats.store("code", f"The code of the shed is {question}")
+    assert cats.recall(question, mode=mode)[0].key == "code"
 
 
 def test_a_made_up_word_that_is_stored_is_found(open_memory: OpenMemory) -> None:
@@ -171,6 +184,73 @@ def test_chinese_words_that_only_ask_are_no_evidence(question: str, words: tuple
     assert kept == words
     assert pairs <= set(kept_pairs)
     assert not any(set(pair) & set("什么多少哪") for pair in kept_pairs)
+
+
+# --- answers before questions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "answer"),
+    [
+        ("When is my sister's birthday?", "My sister's birthday, when is it again?", "My sister was born on 3 May."),
+        ("what is my locker code", "do you remember my locker code", "The locker opens with 4471."),
+        ("我的护照在哪", "我的护照呢", "护照放在书房抽屉里"),
+        ("我的血型是什么", "查查我的血型", "我的血型是A型"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_an_earlier_question_in_everyday_wording_comes_behind_its_answer(
+    open_memory: OpenMemory, bundled_embedder: Embedder, question: str, asked: str, answer: str, mode: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.save_conversation_history("talk", [{"role": "user", "content": asked}, {"role": "user", "content": answer}])
+    best, *others = memory.recall(question, mode=mode)
+    assert best.content == answer
+    assert all(present(hit.relevance_score) < present(best.relevance_score) / 2 for hit in others)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How wide is the sofa?", "Not sure about the colour, but the sofa is 2.4 m wide."),
+        ("Do I know how to swim?", "I don't know how to swim."),
+        ("我这个月收到工资了吗", "我这个月没收到工资"),
+    ],
+)
+def test_a_statement_with_a_not_in_it_is_found(
+    open_memory: OpenMemory, bundled_embedder: Embedder, question: str, said: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    other = "The bus to the office takes 40 minutes."
+    memory.save_conversation_history("talk", [{"role": "user", "content": text} for text in (said, other)])
+    best = memory.recall(question)[0]
+    assert best.content == said
+    assert best.confident
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_question_outside_a_conversation_comes_behind_its_answer(
+    open_memory: OpenMemory, bundled_embedder: Embedder, mode: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    answer = "The car is parked on level 3 of the mall garage."
+    memory.add("Where did I park my car?")
+    memory.add(answer)
+    best, *others = memory.recall("Where did I park my car?", mode=mode)
+    assert best.content == answer
+    assert all(present(hit.relevance_score) < present(best.relevance_score) / 2 for hit in others)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_note_with_a_question_and_its_answer_is_found_by_the_question(
+    open_memory: OpenMemory, bundled_embedder: Embedder, mode: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.add("How do I reset the router? Hold the button for ten seconds.")
+    memory.add("The router is in the hall.")
+    best = memory.recall("How do I reset the router?", mode=mode)[0]
+    assert best.content.endswith("ten seconds.")
+    assert best.confident
 
 
 # --- one thing once -------------------------------------------------------------------------------------------------

@@ -7,9 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from jiyi.errors import InvalidInputError
+from jiyi.longterm.corrections import KnownFact, rest_if_replaced
 from jiyi.longterm.dependencies import LongtermDeps
+from jiyi.longterm.duplicates import lexical_features
+from jiyi.longterm.replacement import ReplacementModel
+from jiyi.longterm.rests import rest_of
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import Amendment, LongtermStore
+from jiyi.text.patterns import has_han
 
 Winner: TypeAlias = Literal["newer", "older", "both"]
 _WINNERS = ("newer", "older", "both")
@@ -100,6 +105,7 @@ class Conflicts:
 
     def __init__(self, deps: LongtermDeps) -> None:
         self._deps = deps
+        self._replacement = ReplacementModel(deps.analyzer, deps.judging, deps.pairs)
 
     def open_ones(self, scope: str, limit: int) -> list[Conflict]:
         """The open conflicts, newest first."""
@@ -131,7 +137,11 @@ class Conflicts:
         return [Replaced(entry, by.get(entry.superseded_by or "")) for entry in gone]
 
     def settle(self, scope: str, newer: MemoryEntry, older: MemoryEntry, keep: str) -> list[MemoryEntry]:
-        """Settle one conflict; returns the entries that were changed, and none when there is no such conflict."""
+        """Settle one conflict; returns the entries that were changed, and none when there is no such conflict.
+
+        What the older one says besides stays, as after any correction. Where that cannot be told from what is replaced,
+        its words stay as what was so earlier.
+        """
         if keep not in _WINNERS:
             raise InvalidInputError(f"keep {keep!r} must be one of {', '.join(_WINNERS)}")
         claim = newer.source.claim
@@ -149,7 +159,18 @@ class Conflicts:
         elif keep == "newer":
             changes = superseded_by(self._deps.store, older, newer.id)
         changes.insert(0, Amendment(newer.id, values))
+        rest = self._rest(newer, older) if keep == "newer" else None
+        if rest is not None:
+            return self._deps.store.commit(scope, [rest], changes, actor=self._deps.actor) or []
         return self._deps.store.amend(scope, changes, actor=self._deps.actor)
+
+    def _rest(self, newer: MemoryEntry, older: MemoryEntry) -> MemoryEntry | None:
+        """What the older one says besides, as a fact of its own; `None` where it says nothing else."""
+        old = KnownFact(older, lexical_features(older.content, self._deps.analyzer))
+        left = rest_if_replaced(newer.content, old, self._replacement)
+        if left is None:
+            left = f"以前：{older.content}" if has_han(older.content) else f"Earlier: {older.content}"
+        return rest_of(self._deps.store, older, left, self._deps.now()) if left and left != older.content else None
 
     def _is_current(self, *facts: MemoryEntry) -> bool:
         """Whether all of them hold: none was superseded, forgotten, or has expired."""
