@@ -407,6 +407,7 @@ SAME = [
     ("My dentist is Dr. Patel on Elm Road.", "User's dentist is Dr. Patel on Elm Road"),
     ("My dentist is Dr. Patel on Elm Road.", "The dentist is Dr. Patel on Elm Rd."),
     ("My dentist is Dr. Patel on Elm Road.", "The user's dentist is Doctor Patel, on Elm Rd"),
+    ("My dentist's name is Dr. Patel on Elm Road.", "User's dentist is Dr. Patel on Elm Road"),
     ("My dog Rex sleeps in the kitchen", "The user's dog Rex sleeps in the kitchen."),
     ("My brother is named Tom Baker", "My brother is Tom Baker"),
     ("I live at 5 Oak Street in York", "User lives at 5 Oak St., York"),

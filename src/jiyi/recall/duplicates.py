@@ -36,7 +36,7 @@ _ACKNOWLEDGING: Final = "get got understand great sure good nice know 好 好的
 """Terms by which a reply says only that it was heard."""
 _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
-_MORE_DIFFERENT: Final = 2
+_MORE_DIFFERENT: Final = 5
 """Texts are compared if at most so many more terms differ than are common, stop words aside."""
 _ASKS: Final = 0.5
 """From this share on a text is a question, which is never the same as a statement."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -89,8 +87,8 @@ _MAX_CHARACTERS: Final = 4_000
 """Longer texts have to be equal, and so much of a message is looked through for a fact: it takes a millisecond."""
 _BEGINNING: Final = 4
 """By so many letters a word is known again: "Works at Acme", "I work at Acme". Not a name inside a sentence."""
-_MOST: Final = 0.7
-_MOST_CHINESE: Final = 0.85
+_MIN_SHARE: Final = 0.7
+_MIN_SHARE_CHINESE: Final = 0.85
 """So much of a fact stands in the message that says it. More of a Chinese one: nothing tells its names from words."""
 
 
@@ -117,17 +115,33 @@ def say_the_same(one: str, other: str, *, one_speaker: bool = True) -> bool:
     # Without a capital letter nothing tells a name, of which an "s" may be a part, from other words.
     has_cases = one != one.lower() and other != other.lower()
     own, others = _units(one, has_cases=has_cases), _units(other, has_cases=has_cases)
-    own_words, other_words = [unit.word for unit in own], [unit.word for unit in others]
-    counted, other_counted = Counter(own_words), Counter(other_words)
-    if not all(map(_may_differ, (counted - other_counted) | (other_counted - counted))):
+    telling, others_telling = ([unit.word for unit in units if not _may_differ(unit.word)] for units in (own, others))
+    if telling != others_telling:
         return False
-    if sum(not _may_differ(word) for word in own_words) < _MIN_UNITS:
-        return own_words == other_words
-    compared = SequenceMatcher(None, own_words, other_words, autojunk=False)
-    return all(
-        kind == "equal" or _says_nothing(own[start:end], others[begin:stop], one_speaker=one_speaker)
-        for kind, start, end, begin, stop in compared.get_opcodes()
-    )
+    if len(telling) < _MIN_UNITS:
+        return [unit.word for unit in own] == [unit.word for unit in others]
+    between = zip(_between_telling(own), _between_telling(others), strict=True)
+    return all(_says_nothing(*_differing(one, other), one_speaker=one_speaker) for one, other in between)
+
+
+def _between_telling(units: Sequence[_Unit]) -> list[list[_Unit]]:
+    """What stands before, between and behind the words that tell something."""
+    found: list[list[_Unit]] = [[]]
+    for unit in units:
+        if _may_differ(unit.word):
+            found[-1].append(unit)
+        else:
+            found.append([])
+    return found
+
+
+def _differing(own: Sequence[_Unit], others: Sequence[_Unit]) -> tuple[Sequence[_Unit], Sequence[_Unit]]:
+    """Both without the words with which both begin and end."""
+    while own and others and own[0].word == others[0].word:
+        own, others = own[1:], others[1:]
+    while own and others and own[-1].word == others[-1].word:
+        own, others = own[:-1], others[:-1]
+    return own, others
 
 
 def tells(text: str, fact: str) -> bool:
@@ -141,7 +155,7 @@ def tells(text: str, fact: str) -> bool:
         return False
     chinese = has_han(fact)
     wanted, known = _compared(own, chinese=chinese), _compared(others, chinese=chinese)
-    return bool(wanted) and len(wanted & known) >= (_MOST_CHINESE if chinese else _MOST) * len(wanted)
+    return bool(wanted) and len(wanted & known) >= (_MIN_SHARE_CHINESE if chinese else _MIN_SHARE) * len(wanted)
 
 
 def _compared(units: Sequence[_Unit], *, chinese: bool) -> frozenset[str]:
@@ -159,8 +173,6 @@ def _says_nothing(own: Sequence[_Unit], others: Sequence[_Unit], *, one_speaker:
     units = (*own, *others)
     sides = [{unit.word for unit in side} for side in (own, others)]
     words = sides[0] | sides[1]
-    if not all(map(_may_differ, words)):
-        return False
     if words & _NAMING:
         allowed = _BESIDE_NAMING | _SPEAKER
         return all(unit.names or (unit.word in allowed and unit.word not in _NAMING) for unit in units)
