@@ -1008,20 +1008,34 @@ class MemoryRuntime:
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record.
 
+        Those whose relevance is at least 0.02 count as recalled and do not fade; without `touch` nothing counts.
         `score` is the probability that a memory answers, and those below `min_relevance` are left out; 0.02 is a good
         value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out.
         """
 
     def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        touch: bool = True,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
 
     def chained_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        touch: bool = True,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.
 

@@ -50,21 +50,35 @@ class ClientRuntime:
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first."""
-        return await self._recall(query, limit, "plain", memory_scope, min_relevance, listed(memory_types))
+        types = listed(memory_types)
+        return await self._recall(query, limit, "plain", memory_scope, min_relevance, types, touch=touch)
 
     async def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        touch: bool = True,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type."""
-        return await self._recall(query, limit, "comprehensive", memory_scope, min_relevance)
+        return await self._recall(query, limit, "comprehensive", memory_scope, min_relevance, touch=touch)
 
     async def chained_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None, min_relevance: float = 0.0
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        min_relevance: float = 0.0,
+        touch: bool = True,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on."""
-        return await self._recall(query, limit, "chained", memory_scope, min_relevance)
+        return await self._recall(query, limit, "chained", memory_scope, min_relevance, touch=touch)
 
     async def _recall(
         self,
@@ -74,6 +88,8 @@ class ClientRuntime:
         memory_scope: str | None,
         min_relevance: float,
         memory_types: list[str] | None = None,
+        *,
+        touch: bool,
     ) -> RecalledMemories:
         from jiyi.runtime.values import RecalledMemories
 
@@ -84,6 +100,7 @@ class ClientRuntime:
             "how": how,
             "memory_types": memory_types,
             "min_relevance": min_relevance,
+            "touch": touch,
         }
         found = await self._connection.ask("/v1/runtime/recall", body_of(asked))
         return RecalledMemories((_memory(each) for each in found["memories"]), notes=tuple(found["notes"]))

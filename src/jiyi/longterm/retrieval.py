@@ -14,6 +14,7 @@ from jiyi.longterm.router import Route, route
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
+from jiyi.model.recalled import RecalledEntries
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import FinalWeights, time_decay
@@ -108,6 +109,7 @@ class Retriever:
             hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of, fused=fused, zone=zone)
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
+        notes += hits.notes
         self._recalled.note(scope, [hit.content for hit in hits])
         return RelevantMemories(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
 
@@ -124,7 +126,7 @@ class Retriever:
         *,
         fused: bool,
         zone: tzinfo | None,
-    ) -> list[MemoryEntry]:
+    ) -> RecalledEntries:
         filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains)
         request = Request(
             query=query,
@@ -138,11 +140,12 @@ class Retriever:
             by_similarity=not fused,
         )
         hits = engine.answer(request)
-        return (
+        found = (
             without_repetition(hits, limit)
             if as_of is None
             else self._as_of(query, hits, filters, weights, limit, as_of)
         )
+        return RecalledEntries(found, notes=hits.notes)
 
     def note_shown(self, scope: str, hits: Sequence[MemoryEntry]) -> None:
         """Note that memories were shown: the time of access moves, and that counts little.

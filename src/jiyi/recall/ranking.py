@@ -16,6 +16,7 @@ from jiyi.recall.duplicates import DuplicateFilter, Same
 from jiyi.recall.search import vector_limit
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
+from jiyi.text.gibberish import is_gibberish
 from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
 from jiyi.text.rarity import share_unknown
 from jiyi.text.stopwords import CHINESE, ENGLISH
@@ -129,7 +130,7 @@ def _is_gibberish(search: Search, found: CandidateSet) -> bool:
         best = max(filter(math.isfinite, candidates.cosine.tolist()), default=0.0)
         if best - candidates.mean_cosine >= NO_LIKENESS:
             return False
-    return share_unknown(question.words) >= NO_WORDS
+    return share_unknown(question.words) >= NO_WORDS or is_gibberish(question.text, question.words)
 
 
 def _without_stop_words(question: Question, scores: Scores) -> Scores:

@@ -15,7 +15,6 @@ from jiyi.runtime.service import RankedMemories, RuntimeService
 from jiyi.runtime.values import MemoryLink
 
 _MAX_NEIGHBOURS = 10
-_NO_EMBEDDER = "no embedder is configured: memories are found by words and tags, not by meaning"
 
 
 class VectorMemoryRuntime(Runtime):
@@ -31,10 +30,6 @@ class VectorRuntimeService(RuntimeService):
     def __init__(self, deps: RuntimeDeps, engine: RecallEngine) -> None:
         super().__init__(deps)
         self._engine = engine
-
-    def shortcomings(self) -> tuple[str, ...]:
-        """Without an embedder nothing is found by meaning, and every answer says so."""
-        return () if self._engine.embedder is not None else (_NO_EMBEDDER,)
 
     def warn_unfindable(self, entries: Sequence[MemoryEntry]) -> None:
         """Whatever has a text can be found."""

@@ -416,6 +416,7 @@ class RuntimeQuestion(Body):
     how: Literal["plain", "comprehensive", "chained"] = "plain"
     memory_types: list[Text] | None = None
     min_relevance: Share = 0.0
+    touch: Flag = True
 
 
 class Feedback(Body):

@@ -97,10 +97,13 @@ async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Respo
             memory_scope=access.scope,
             memory_types=body.memory_types,
             min_relevance=body.min_relevance,
+            touch=body.touch,
         )
     else:
         ask = runtime.comprehensive_recall if body.how == "comprehensive" else runtime.chained_recall
-        found = await ask(body.query, body.limit, memory_scope=access.scope, min_relevance=body.min_relevance)
+        found = await ask(
+            body.query, body.limit, memory_scope=access.scope, min_relevance=body.min_relevance, touch=body.touch
+        )
     return answer({"memories": [each.to_dict() for each in found], "notes": list(found.notes)})
 
 
