@@ -104,10 +104,11 @@ def test_the_words_of_somebody_else_are_not_replaced_by_those_of_the_user(
     open_room: OpenMemory, quoted: str, own: str, *, with_model: bool
 ) -> None:
     room = open_room(llm=model()) if with_model else open_room()
-    say(room, quoted, own)
-    assert known(room) == {quoted, own}
+    say(room, f"Please remember: {quoted}" if not with_model else quoted, own)
+    assert replaced(room) == set()
     assert linked(room) == set()
-    (entry,) = [entry for entry in room.list(scope="alice", memory_types="fact") if entry.content == quoted]
+    assert own in known(room)
+    (entry,) = [entry for entry in room.list(scope="alice", memory_types="fact") if quoted in entry.content]
     claim = present(entry.source.claim)
     assert claim.subject == claim.said_by != "user"
     assert claim.value == ""

@@ -8,6 +8,7 @@ from typing import Final
 from jiyi.model.claim import USER, Claim
 from jiyi.model.entry import MemoryEntry
 from jiyi.text import sentences
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.about.attributes import read_attribute
 from jiyi.text.statements.keeping.lasting import lasting_in
 from jiyi.text.statements.parts.claims import split_claims
@@ -86,9 +87,9 @@ def attribute_of(text: str) -> tuple[str, str] | None:
 
 
 def without_value(text: str) -> str:
-    """A fact without the value of the attribute that it surely sets."""
+    """A fact without the value of the attribute that it surely sets; in English some name stands for it."""
     found = _attribute_in(in_first_person(text))
-    return text if found is None else text.replace(found[2], "", 1)
+    return text if found is None else text.replace(found[2], "" if has_han(text) else "X", 1)
 
 
 def _attribute_in(spoken: str) -> tuple[str, str, str] | None:

@@ -102,8 +102,8 @@ def _read_alone(parts: list[str]) -> list[str]:
 
 
 def _says_more(message: str, part: str) -> bool:
-    """Whether a part says more than the attribute: a place that is its value is no other place (我在中兴上班)."""
-    return says_more(message, without_value(part) if has_han(part) else part)
+    """Whether a part says more than the attribute: its value is no other place or figure (我在中兴上班)."""
+    return says_more(message, without_value(part))
 
 
 def _has_another_topic(text: str, attributes: Collection[Attribute]) -> bool:
