@@ -1017,10 +1017,12 @@ class MemoryRuntime:
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record.
 
+        Those whose relevance is at least 0.02 count as recalled and do not fade; without `touch` nothing counts.
         `score` is the probability that a memory answers, and those below `min_relevance` are left out; 0.02 is a good
         value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out. Days in the
         query are those of `time_zone`, or of the settings.
@@ -1033,6 +1035,7 @@ class MemoryRuntime:
         *,
         memory_scope: str | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
@@ -1044,6 +1047,7 @@ class MemoryRuntime:
         *,
         memory_scope: str | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.

@@ -2,12 +2,14 @@
 
 import json
 import shlex
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jiyi.apps.cli.app import app
+from jiyi.model import clock
 from tests.apps.command_line import CommandLine
 
 COMMANDS = ("remember", "recall", "feedback", "consolidate", "tags", "history", "restore", "forget")
@@ -18,6 +20,21 @@ def run(jiyi: CommandLine, request: pytest.FixtureRequest) -> Any:
     """`run("recall", ...)` is `jiyi runtime recall ...` with either runtime below."""
     jiyi.env["JIYI_ENABLE_SIMPLE_MEMORY"] = request.param
     return lambda *words, **options: jiyi("runtime", *words, **options)
+
+
+@pytest.fixture
+def clock_later(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Puts the clock forward."""
+
+    def later(**by: float) -> None:
+        now = clock.utc_now() + timedelta(**by)
+        monkeypatch.setattr(clock, "utc_now", lambda: now)
+
+    return later
+
+
+def times_of_access(jiyi: CommandLine) -> list[str]:
+    return [entry["last_accessed_at"] for entry in jiyi("list", "--json").data["entries"]]
 
 
 def remember(run: Any, judgment: str, *tags: str, scope: str = "main") -> str:
@@ -81,6 +98,23 @@ def test_scopes_are_apart(run: Any) -> None:
     assert run("forget", memory_id, "--scope", "bob").code == 1
     refused = run("recall", "treasure", "--scope", "")
     assert (refused.code, "scope" in refused.err) == (2, True)
+
+
+def test_looking_on_the_command_line_does_not_count_as_recalled(run: Any, jiyi: CommandLine, clock_later: Any) -> None:
+    remember(run, "小明爱吃火锅", "小明")
+    before = times_of_access(jiyi)
+    clock_later(hours=2)
+    for how in ((), ("--chained",), ("--comprehensive",)):
+        assert run("recall", "小明", *how).code == 0
+    assert times_of_access(jiyi) == before
+
+
+@pytest.mark.parametrize(("mode", "told"), [("hybrid", True), ("keyword", False), ("tags", False)])
+def test_recall_on_the_command_line_says_that_there_is_no_embedder(jiyi: CommandLine, mode: str, told: bool) -> None:
+    jiyi.env["JIYI_EMBEDDER"] = "none"
+    jiyi("runtime", "remember", "the cat sleeps", "--tag", "cat")
+    assert ("note: no embedder is configured" in jiyi("recall", "cat", "--mode", mode).out) is told
+    assert bool(jiyi("recall", "cat", "--mode", mode, "--json").data["notes"]) is told
 
 
 def test_recall_says_without_a_hit_as_well_what_was_not_searched(jiyi: CommandLine) -> None:

@@ -23,7 +23,7 @@ EXPECTED: dict[str, tuple[Any, Condition]] = {
     "periods": (((START, END),), InPeriods(((START, END),))),
 }
 
-UNINDEXED = {"where", "key_prefix", "namespace", "beyond_expired"}
+UNINDEXED = {"where", "key_prefix", "namespace", "known_at", "also_active", "beyond_expired"}
 """What no index holds; `conformance.records` shows that the record store checks them."""
 
 

@@ -80,7 +80,7 @@ class Setup:
             Drainer(self.store).drain(index)
 
     def read(self, filters: Filters = MAIN, question: str = "apple") -> Reading | None:
-        return self.reader.read(filters, HashEmbedder().embed([question])[0], bigrams=True)
+        return self.reader.read(filters, HashEmbedder().embed([question])[0], fields={"words", "bigrams"})
 
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
@@ -318,10 +318,10 @@ def test_large_scopes_are_not_read_whole(setup: Setup) -> None:
     setup.store.put([draft(f"k{n}", f"apple {n}") for n in range(12)], actor=ACTOR)
     setup.drain()
     small = PostgresReader(setup.database, setup.text, setup.vectors, max_texts=12)
-    assert small.read(MAIN, None, bigrams=False) is not None
+    assert small.read(MAIN, None, fields={"words"}) is not None
     setup.store.put([draft("one more", "apple")], actor=ACTOR)
     assert small.worthwhile(MAIN.scopes)
-    assert small.read(MAIN, None, bigrams=False) is None
+    assert small.read(MAIN, None, fields={"words"}) is None
     assert not small.worthwhile(MAIN.scopes), "it is not tried again at once"
     assert small.worthwhile(("other", "public"))
 
@@ -444,7 +444,7 @@ def test_without_prepared_statements_everything_is_found_as_well(setup: Setup) -
     database = PostgresDatabase(f"{setup.url}?prepare_threshold=0")
     try:
         reader = PostgresReader(database, setup.text, setup.vectors)
-        reading = reader.read(MAIN, None, bigrams=True)
+        reading = reader.read(MAIN, None, fields={"words", "bigrams"})
         assert reading is not None
         wanted = setup.text.propose("words", ["appl"], MAIN, limit=9, labels=True)
         assert reading.text.propose("words", ["appl"], MAIN, limit=9, labels=True) == wanted
@@ -517,7 +517,7 @@ def test_many_threads_share_the_connections(setup: Setup) -> None:
 def _agrees(setup: Setup, filters: Filters = MAIN) -> bool:
     """Whether the texts are those that a process reads which has kept nothing."""
     kept = setup.read(filters)
-    fresh = PostgresReader(setup.database, setup.text, setup.vectors).read(filters, None, bigrams=True)
+    fresh = PostgresReader(setup.database, setup.text, setup.vectors).read(filters, None, fields={"words", "bigrams"})
     assert kept is not None
     assert fresh is not None
     ids = [entry.id for entry in setup.store.page(Filters(filters.scopes), limit=500, offset=0)]
@@ -590,9 +590,9 @@ def test_cached_texts_are_read_again_where_the_log_does_not_tell(setup: Setup) -
 def test_cached_texts_have_every_column_that_was_asked_for(setup: Setup) -> None:
     _fill(setup)
     tea = Filters(MAIN.scopes, tags=("茶",))
-    by_words = setup.reader.read(MAIN, None, bigrams=False)
-    by_pairs = setup.reader.read(MAIN, None, bigrams=True)
-    filtered = setup.reader.read(tea, None, bigrams=False)
+    by_words = setup.reader.read(MAIN, None, fields={"words"})
+    by_pairs = setup.reader.read(MAIN, None, fields={"words", "bigrams"})
+    filtered = setup.reader.read(tea, None, fields={"words"})
     assert by_words is not None
     assert by_pairs is not None
     assert filtered is not None
@@ -601,7 +601,7 @@ def test_cached_texts_have_every_column_that_was_asked_for(setup: Setup) -> None
     assert expected
     assert by_pairs.text.propose("bigrams", pairs, MAIN, limit=5) == expected
     assert filtered.text.propose("bigrams", pairs, tea, limit=5) == expected[:1]
-    last = setup.reader.read(MAIN, None, bigrams=False)
+    last = setup.reader.read(MAIN, None, fields={"words"})
     assert last is not None
     assert last.text is filtered.text, "what has more columns serves questions that need fewer"
 

@@ -16,7 +16,7 @@ from jiyi.model import clock as clocks
 from jiyi.model.domain import DOMAINS
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.identity import new_id
-from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.relevance import MIN_RELEVANCE, fitting
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory, NoopMemory
 from jiyi.text.token_count import EstimatedTokens
@@ -220,6 +220,111 @@ def test_what_was_told_later_is_known_from_when_it_was_said(room: AgentMemory, c
     assert known(first - timedelta(days=1)) == []
     assert known(first + timedelta(days=1)) == ["我住在杭州"]
     assert known(second + timedelta(days=1)) == ["我搬到成都了"]
+
+
+def told(memory: AgentMemory, clock: FakeClock, *texts: str) -> None:
+    for text in texts:
+        memory.longterm.extract_and_store_memories_for_round("alice", "c", text, "ok", created_at=clock.time)
+
+
+def numbers(hits: list[MemoryEntry]) -> dict[str, Any]:
+    return {
+        hit.content: (hit.relevance_score, hit.similarity, hit.confident, hit.matched, hit.final_score, hit.score_parts)
+        for hit in hits
+    }
+
+
+LIFE = ("My wife is called Ines.", "We live in Graz.", "I play the cello.", "我对花生过敏")
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("question", ["Where do we live?", "What instrument do I play?", "花生", "pizza dough"])
+def test_looking_back_to_a_day_since_which_nothing_has_changed_answers_as_recall_does_now(
+    open_room: OpenMemory, clock: FakeClock, bundled_embedder: Embedder, question: str, *, fused: bool
+) -> None:
+    memory = open_room(embedder=bundled_embedder)
+    told(memory, clock, *LIFE)
+    clock.advance(days=1)
+    ask = memory.longterm.retrieve_relevant_memories
+    now = numbers(ask("alice", question, fused=fused, touch=False))
+    assert now
+    assert numbers(ask("alice", question, fused=fused, as_of=clock.time)) == now
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_what_was_corrected_since_is_scored_as_it_was_before(
+    open_room: OpenMemory, clock: FakeClock, bundled_embedder: Embedder, *, fused: bool
+) -> None:
+    memory = open_room(embedder=bundled_embedder)
+    told(memory, clock, *LIFE)
+    before = clock.advance(days=1)
+    ask = memory.longterm.retrieve_relevant_memories
+    question = "Where do we live?"
+    first = numbers(ask("alice", question, fused=fused, touch=False))
+    clock.advance(days=1)
+    told(memory, clock, "We moved to Vienna.")
+    past = ask("alice", question, fused=fused, as_of=before)
+    assert past[0].content == "We live in Graz."
+    assert not past[0].is_active
+    relevance, similarity, confident, matched, *_ = numbers(past)["We live in Graz."]
+    assert (similarity, confident, matched) == first["We live in Graz."][1:4]
+    assert relevance == pytest.approx(first["We live in Graz."][0], abs=0.02)
+    assert "Vienna" not in str([hit.content for hit in past])
+
+
+def test_a_question_that_nothing_answers_has_no_answer_at_an_earlier_time_either(
+    open_room: OpenMemory, clock: FakeClock, bundled_embedder: Embedder
+) -> None:
+    memory = open_room(embedder=bundled_embedder)
+    told(memory, clock, "My wife is called Ines", "we live in Graz.")
+    before = clock.advance(days=1)
+    clock.advance(days=1)
+    told(memory, clock, "We moved to Vienna.")
+    ask = memory.longterm.retrieve_relevant_memories
+    for question in ("recipe for pizza dough", "how do glaciers form", "量子力学的基本原理"):
+        assert fitting(ask("alice", question, as_of=before)) == []
+    assert fitting(ask("alice", "where do we live", as_of=before))
+
+
+def test_what_came_later_takes_no_place_of_what_stood_then(room: AgentMemory, clock: FakeClock) -> None:
+    told(room, clock, "I drink green tea")
+    before = clock.advance(days=1)
+    clock.advance(days=1)
+    told(room, clock, *(f"My {who} drinks green tea" for who in ("mother", "uncle", "boss", "neighbour")))
+    assert len(room.list(scope="alice")) >= 4
+    hits = room.longterm.retrieve_relevant_memories("alice", "green tea", top_k_semantic=2, as_of=before)
+    assert [hit.content for hit in hits] == ["I drink green tea"]
+
+
+def test_all_that_the_vector_search_returns_is_weighed(
+    open_room: OpenMemory, clock: FakeClock, bundled_embedder: Embedder
+) -> None:
+    memory = open_room(embedder=bundled_embedder)
+    texts = ["I play the cello.", "My sister plays the piano.", "I like jazz."]
+    texts += [f"The {thing} is {colour}." for thing in ("sofa", "car") for colour in ("red", "blue", "green", "white")]
+    for number, text in enumerate(texts):
+        memory.store(f"{number}", text, scope="alice", domain="user_preferences", importance=0.2)
+    memory.store("last", "The roof needs a repair.", scope="alice", domain="user_preferences", importance=1.0)
+    clock.advance(days=1)
+    ask = memory.longterm.retrieve_relevant_memories
+    question = "What instrument do I play?"
+    everything = ask("alice", question, domains=DOMAINS, top_k_semantic=50, top_k_final=50, touch=False)
+    assert len(everything) == len(texts) + 1
+    by_importance = ask("alice", question, 0.1, 0.0, 1.0, domains=DOMAINS, touch=False)
+    assert by_importance[0].key == "last"
+
+
+def test_what_does_not_fit_takes_no_place_in_a_prompt(
+    open_room: OpenMemory, clock: FakeClock, bundled_embedder: Embedder
+) -> None:
+    memory = open_room(embedder=bundled_embedder)
+    memory.store("cello", "I play the cello.", scope="alice", domain="user_preferences", importance=0.1)
+    clock.advance(days=30)
+    for number, thing in enumerate(("sofa", "car", "roof", "fence")):
+        memory.store(f"{number}", f"The {thing} is red.", scope="alice", domain="user_preferences", importance=1.0)
+    block = memory.longterm.get_memory_context_for_prompt("alice", "What instrument do I play?", top_k_final=2)
+    assert "cello" in block
+    assert "sofa" not in block
 
 
 def test_public_memories_are_seen_and_those_of_others_are_not(room: AgentMemory) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, date, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -461,3 +462,35 @@ class FilesAndIndex(RuleBasedStateMachine):
 
 FilesAndIndex.TestCase.settings = settings(max_examples=examples(4), stateful_step_count=12)
 TestFilesAndIndex = FilesAndIndex.TestCase
+
+
+@pytest.mark.parametrize(
+    ("template", "note", "question"),
+    [
+        ("## 项目\n- 负责人：\n- 截止日期：\n", "灯塔这边由李雷牵头，五月一号交付", "项目负责人是谁？"),
+        ("## Project\n\nOwner:\nDeadline:\nBudget:\n", "The project is due in May.", "What is the project deadline?"),
+    ],
+)
+def test_a_template_of_empty_labels_is_not_found_before_a_note(
+    desk: Desk, template: str, note: str, question: str
+) -> None:
+    desk.write("memory/2026-05-02.md", template)
+    desk.write("memory/2026-05-03.md", f"{note}\n")
+    assert not any(":" in text or "：" in text for text in desk.found(question))
+    assert any(note in text for text in desk.found(note))
+
+
+def test_notes_that_an_earlier_version_has_read_are_read_again_once(
+    open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = open_desk()
+    with monkeypatch.context() as earlier:
+        earlier.setattr("jiyi.notes.scan._digest", lambda data: blake2b(data, digest_size=16).hexdigest())
+        earlier.setattr("jiyi.notes.scan._RULES", 1)
+        earlier.setattr("jiyi.notes.markdown.says_something", lambda below, _: any(below))
+        first.write("memory/2026-05-02.md", "## Project\n\nOwner:\nDeadline:\n")
+        assert first.found("project deadline")
+        first.memory.close()
+    again = open_desk()
+    assert again.found("project deadline") == []
+    assert again.notes.scan().read == 0

@@ -14,6 +14,7 @@ from bench import knowing
 from jiyi.errors import InvalidInputError
 from jiyi.model.relevance import CONFIDENT, MIN_RELEVANCE
 from jiyi.ports import Embedder
+from jiyi.recall.wording import say_the_same, tells
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.text.interrogatives import without_interrogatives
@@ -54,10 +55,23 @@ def memory_of_offices(open_memory: OpenMemory, bundled_embedder: Embedder) -> Ag
 # --- saying nothing -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", ["qwzrtplk", "asdkjh qpwoei zmxnv", "jjkkllqq?", "龘靐爨齉"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("qwzrtplk", "asdkjh qpwoei zmxnv", "jjkkllqq?", "龘靐爨齉"),
+        *("lkjsdf98234", "x9q7z2k4", "фывапролдж", "锟斤拷烫烫"),
+    ],
+)
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
 def test_letters_that_are_no_words_get_nothing(cats: AgentMemory, question: str, mode: str) -> None:
     assert cats.recall(question, mode=mode) == []
+
+
+@pytest.mark.parametrize("question", ["lkjsdf98234", "фывапролдж", "锟斤拷烫烫", "CN-A10293"])
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_letters_that_are_no_words_find_the_text_that_has_them(cats: AgentMemory, question: str, mode: str) -> None:
+    cats.store("code", f"The code of the shed is {question}")
+    assert cats.recall(question, mode=mode)[0].key == "code"
 
 
 def test_a_made_up_word_that_is_stored_is_found(open_memory: OpenMemory) -> None:
@@ -172,6 +186,73 @@ def test_chinese_words_that_only_ask_are_no_evidence(question: str, words: tuple
     assert not any(set(pair) & set("什么多少哪") for pair in kept_pairs)
 
 
+# --- answers before questions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "answer"),
+    [
+        ("When is my sister's birthday?", "My sister's birthday, when is it again?", "My sister was born on 3 May."),
+        ("what is my locker code", "do you remember my locker code", "The locker opens with 4471."),
+        ("我的护照在哪", "我的护照呢", "护照放在书房抽屉里"),
+        ("我的血型是什么", "查查我的血型", "我的血型是A型"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_an_earlier_question_in_everyday_wording_comes_behind_its_answer(
+    open_memory: OpenMemory, bundled_embedder: Embedder, question: str, asked: str, answer: str, mode: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.save_conversation_history("talk", [{"role": "user", "content": asked}, {"role": "user", "content": answer}])
+    best, *others = memory.recall(question, mode=mode)
+    assert best.content == answer
+    assert all(present(hit.relevance_score) < present(best.relevance_score) / 2 for hit in others)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How wide is the sofa?", "Not sure about the colour, but the sofa is 2.4 m wide."),
+        ("Do I know how to swim?", "I don't know how to swim."),
+        ("我这个月收到工资了吗", "我这个月没收到工资"),
+    ],
+)
+def test_a_statement_with_a_not_in_it_is_found(
+    open_memory: OpenMemory, bundled_embedder: Embedder, question: str, said: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    other = "The bus to the office takes 40 minutes."
+    memory.save_conversation_history("talk", [{"role": "user", "content": text} for text in (said, other)])
+    best = memory.recall(question)[0]
+    assert best.content == said
+    assert best.confident
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_question_outside_a_conversation_comes_behind_its_answer(
+    open_memory: OpenMemory, bundled_embedder: Embedder, mode: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    answer = "The car is parked on level 3 of the mall garage."
+    memory.add("Where did I park my car?")
+    memory.add(answer)
+    best, *others = memory.recall("Where did I park my car?", mode=mode)
+    assert best.content == answer
+    assert all(present(hit.relevance_score) < present(best.relevance_score) / 2 for hit in others)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_note_with_a_question_and_its_answer_is_found_by_the_question(
+    open_memory: OpenMemory, bundled_embedder: Embedder, mode: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.add("How do I reset the router? Hold the button for ten seconds.")
+    memory.add("The router is in the hall.")
+    best = memory.recall("How do I reset the router?", mode=mode)[0]
+    assert best.content.endswith("ten seconds.")
+    assert best.confident
+
+
 # --- one thing once -------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +338,156 @@ def test_a_reply_that_says_more_than_the_fact_stays_a_hit(open_memory: OpenMemor
     )
     memory.longterm.extract_and_store_memories_for_round("main", "talk", said, reply)
     assert reply in [hit.content for hit in memory.recall("which bakery is best for Lena who is allergic to kiwi")]
+
+
+def told_in_a_round(memory: AgentMemory, said: str, reply: str) -> None:
+    memory.longterm.extract_and_store_memories_for_round("main", "talk", said, reply)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+@pytest.mark.parametrize(
+    ("said", "reply", "question"),
+    [
+        ("My knee hurts since the marathon.", "Ice it twice a day and rest until Thursday.", "advice for my knee"),
+        ("I'm allergic to peanuts.", "Try roasted chickpeas as a snack.", "roasted chickpeas"),
+        ("My flat has two rooms.", "A folding bed would save space.", "does a folding bed fit into my flat?"),
+        ("I moved to Leeds in March.", "Register at the council within 30 days.", "register at the council"),
+        ("I'm allergic to peanuts.", "Since you are allergic to peanuts, eat chickpeas.", "what may I eat, peanuts?"),
+        ("我对花生过敏。", "好的，可以试试烤鹰嘴豆。", "鹰嘴豆"),
+        ("我的膝盖跑完马拉松一直疼。", "每天冰敷两次，休息到周四。", "膝盖冰敷"),
+    ],
+)
+def test_a_reply_that_says_something_else_stays_a_hit_beside_the_fact(
+    open_memory: OpenMemory, bundled_embedder: Embedder, mode: str, said: str, reply: str, question: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    told_in_a_round(memory, said, reply)
+    hits = memory.recall(question, mode=mode)
+    folded = {other.content for hit in hits for other in hit.other_sources}
+    assert reply in {hit.content for hit in hits}
+    assert folded <= {said}
+    assert sum(hit.content == said for hit in hits) <= 1
+
+
+def test_a_fact_is_one_with_the_message_of_its_round_that_says_it(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=HashEmbedder())
+    told_in_a_round(
+        memory, "My flat has two rooms. My sister Anna visits us in May.", "Noted, your flat has two rooms."
+    )
+    hits = memory.recall("when does my sister Anna visit my flat with two rooms?")
+    assert sum(1 + len(hit.other_sources) for hit in hits) == len(
+        memory.recall("when does my sister Anna visit my flat with two rooms?", duplicates=True)
+    )
+    assert len(hits) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "fact", "same"),
+    [
+        ("My daughter Lena is allergic to kiwi.", "User's daughter Lena is allergic to kiwi", True),
+        ("I work at Acme as a designer, and my boss is Lena.", "Works at Acme as a designer", True),
+        ("My knee hurts since the marathon, what now?", "User's knee hurts since the marathon.", True),
+        ("我女儿对猕猴桃过敏，你知道吗", "用户的女儿对猕猴桃过敏", True),
+        ("Tom is allergic to kiwi", "Lena is allergic to kiwi", False),
+        ("I paid 450 euros for the bike", "User paid 540 euros for the bike", False),
+        ("I eat meat and fish", "User does not eat meat and fish", False),
+        ("I drive to Leeds on Monday", "User drives to York on Monday", False),
+        ("小李对花生和牛奶过敏", "小王对花生和牛奶过敏", False),
+    ],
+)
+def test_a_message_says_a_fact_if_it_has_most_of_its_words_and_all_names_and_figures(
+    message: str, fact: str, same: bool
+) -> None:
+    assert tells(message, fact) is same
+
+
+SAME = [
+    ("My dentist is Dr. Patel on Elm Road.", "My dentist is Dr Patel, on Elm Road"),
+    ("My dentist is Dr. Patel on Elm Road.", "My dentist's name is Dr. Patel on Elm Road."),
+    ("My dentist is Dr. Patel on Elm Road.", "User's dentist is Dr. Patel on Elm Road"),
+    ("My dentist is Dr. Patel on Elm Road.", "The dentist is Dr. Patel on Elm Rd."),
+    ("My dentist is Dr. Patel on Elm Road.", "The user's dentist is Doctor Patel, on Elm Rd"),
+    ("My dentist's name is Dr. Patel on Elm Road.", "User's dentist is Dr. Patel on Elm Road"),
+    ("My dog Rex sleeps in the kitchen", "The user's dog Rex sleeps in the kitchen."),
+    ("My brother is named Tom Baker", "My brother is Tom Baker"),
+    ("I live at 5 Oak Street in York", "User lives at 5 Oak St., York"),
+    ("My tutor is Prof. Lee in Leeds", "My tutor is Professor Lee in Leeds"),
+    ("I don't like cilantro in soup", "I do not like cilantro in soup."),
+    ("User mentioned that the boiler code is 4471", "The boiler code is 4471"),
+    ("My gym is on Baker Avenue, it opens at 6:30", "The gym is on Baker Ave, opens at 6:30"),
+    ("My landlord is Mr. Costa & his office is on Mill Ln.", "My landlord is Mr Costa and his office is on Mill Lane"),
+    ("我的牙医是王医生，诊所在人民路", "用户的牙医是王医生，诊所在人民路。"),
+    ("我的牙医是王医生，诊所在人民路", "我的牙医是王大夫，他的诊所在人民路上"),
+    ("我的狗叫年糕", "用户的狗的名字是年糕。"),
+    ("我叫王小明，住在上海", "用户叫王小明，住上海"),
+    ("用户提到：护照在抽屉里", "护照在抽屉里"),
+]
+DIFFERENT = [
+    ("My brother lives in York", "My brother lives in Leeds"),
+    ("My dentist is Dr. Patel on Elm Road.", "My dentist is Dr. Pate on Elm Road."),
+    ("My dentist is Dr. Patel on Elm Road.", "My dentist was Dr. Patel on Elm Road."),
+    ("My dentist is Dr. Patel on Elm Road.", "My dentist isn't Dr. Patel on Elm Road."),
+    ("My boss is Anna Woods in sales", "My boss is Anna Wood in sales"),
+    ("I live on Oak Drive in York", "I live on Oak Street in York"),
+    ("My doctor is Dr. Lee in Leeds", "My doctor is Mr. Lee in Leeds"),
+    ("The flight goes from Paris", "The flight goes to Paris"),
+    ("The key is in the red box", "The key is on the red box"),
+    ("Anna called the bank", "Anna is at the bank"),
+    ("I called Anna Smith", "I am Anna Smith"),
+    ("The dog is named after Uncle Rex", "The dog is named Uncle Rex"),
+    ("My sister is a dentist in York", "My sister has a dentist in York"),
+    ("Your name is Max Braun", "My name is Max Braun"),
+    ("My sister lives in Oslo, she is a nurse", "My sister lives in Oslo, I am a nurse"),
+    ("Anna calls me Ben Smith", "Anna calls Ben Smith"),
+    ("My shirt size is M", "My shirt size is S"),
+    ("It is -5 degrees in York", "It is 5 degrees in York"),
+    ("The user table is in Postgres", "The table is in Postgres"),
+    ("我左眼做了手术", "用户右眼做了手术"),
+    ("妈妈叫小王回家", "妈妈和小王回家"),
+    ("猫被狗咬了", "猫把狗咬了"),
+    ("书放在桌子上", "书放在桌子下"),
+    ("会议在3月4日", "会议在3月5日"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_texts_that_differ_in_what_says_nothing_are_the_same(one: str, other: str) -> None:
+    assert say_the_same(one, other)
+    assert say_the_same(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_texts_that_differ_in_a_name_a_figure_or_a_word_that_tells_are_two(one: str, other: str) -> None:
+    assert not say_the_same(one, other)
+    assert not say_the_same(other, one)
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        ([SAME[0][0], *(other for _, other in SAME[:5])], "who is my dentist?"),
+        (
+            [
+                "我的牙医是王医生，诊所在人民路",
+                "用户的牙医是王医生，诊所在人民路。",
+                "我的牙医是王医生，他的诊所在人民路上",
+            ],
+            "牙医是谁",
+        ),
+    ],
+)
+def test_wordings_of_one_fact_are_one_hit(memory: AgentMemory, texts: list[str], question: str) -> None:
+    for text in texts:
+        memory.add(text)
+    [hit] = memory.recall(question)
+    assert {hit.content, *(other.content for other in hit.other_sources)} == set(texts)
+
+
+def test_facts_of_two_names_stay_two_hits(memory: AgentMemory) -> None:
+    for one, other in (DIFFERENT[0], DIFFERENT[1]):
+        memory.add(one)
+        memory.add(other)
+    assert len(memory.recall("my brother lives, my dentist is Dr.")) == 4
 
 
 @pytest.mark.parametrize(
@@ -474,6 +705,42 @@ def test_neither_foreign_facts_nor_the_order_of_storing_change_what_a_hit_is_wor
         assert_near(scores(real, question, among, mode), before[mode])
     real.forget_scope(other)
     assert {mode: scores(real, question, alone, mode) for mode in MODES} == before
+
+
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    own=st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True),
+    foreign=st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4),
+    question=st.sampled_from(ASKED),
+    same_talk=st.booleans(),
+)
+def test_a_foreign_scope_changes_nothing_for_a_scope_with_conversations_facts_and_questions(
+    shared: AgentMemory, own: list[str], foreign: list[str], question: str, same_talk: bool
+) -> None:
+    scope, other = f"scope {next(numbers)}", f"scope {next(numbers)}"
+
+    def talk(texts: Sequence[str], scope: str, name: str) -> None:
+        for text in texts:
+            shared.longterm.extract_and_store_memories_for_round(scope, name, text, f"Noted, {text}")
+        asked = [{"role": "user", "content": question}, {"role": "assistant", "content": "I do not know."}]
+        shared.save_conversation_history(name, asked, scope=scope)
+
+    def seen() -> list[object]:
+        told = [
+            (hit.key, hit.content, hit.score_parts, hit.similarity, hit.relevance_score, hit.matched, hit.other_sources)
+            for mode in MODES
+            for duplicates in (False, True)
+            for hit in shared.recall(question, 50, scope=scope, mode=mode, duplicates=duplicates)
+        ]
+        return [*told, shared.count(scope=scope)]
+
+    talk(own, scope, "talk")
+    before = seen()
+    talk(foreign, other, "talk" if same_talk else "another")
+    shared.store_many({"key": f"f{n}", "content": text, "scope": other} for n, text in enumerate(foreign))
+    assert seen() == before
+    shared.forget_scope(other)
+    assert seen() == before
 
 
 # --- the sets -------------------------------------------------------------------------------------------------------

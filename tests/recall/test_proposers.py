@@ -1,6 +1,7 @@
 """A proposer is one class and one entry of a list, wherever recall looks; damage is mended at every entrance."""
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -17,6 +18,7 @@ from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
 from jiyi.ports import Reading, VectorComparison
 from jiyi.recall import PROPOSERS, RecallEngine, RecallSettings, Request
+from jiyi.recall.question import Question
 from jiyi.recall.search import Search
 from jiyi.recall.tags import TagMirror
 from jiyi.testing.conformance.examples import ACTOR, draft
@@ -34,6 +36,11 @@ class KeyProposer:
 
     needs: str
     name: str = "keys"
+    looks_in: tuple[str, ...] = ()
+
+    def fields(self, question: Question) -> Sequence[str]:
+        """As the test says."""
+        return self.looks_in
 
     def propose(self, search: Search) -> Sequence[str]:
         """The id of the entry with that key."""
@@ -48,6 +55,10 @@ class FailingProposer:
     name: str = "far away"
     needs: str = "records"
 
+    def fields(self, question: Question) -> Sequence[str]:
+        """None."""
+        return ()
+
     def propose(self, search: Search) -> Sequence[str]:
         """Fails."""
         raise IndexUnavailableError("its server is gone")
@@ -59,12 +70,14 @@ class InMemoryReader:
     def __init__(self, parts: Components) -> None:
         self._parts = parts
         self.readings = 0
+        self.fields: AbstractSet[str] = set()
 
     def worthwhile(self, scopes: Sequence[str]) -> bool:
         return True
 
-    def read(self, filters: Filters, vector: Any, *, bigrams: bool) -> Reading | None:
+    def read(self, filters: Filters, vector: Any, *, fields: AbstractSet[str]) -> Reading | None:
         self.readings += 1
+        self.fields = fields
         entries = self._parts.store.page(Filters(filters.scopes), limit=100, offset=0)
         wanted = attrgetter(*COLUMNS[: FILTER_COLUMNS.start])
         rows = [wanted(features_of(analyse(Analyzer(), entry))) for entry in entries]
@@ -124,6 +137,19 @@ def test_a_proposer_that_is_added_to_the_list_is_heard_wherever_recall_looks(
     if engine.reader is not None:
         assert isinstance(engine.reader, InMemoryReader)
         assert engine.reader.readings
+
+
+def test_small_scopes_are_read_with_the_fields_that_the_proposers_state(parts: Components) -> None:
+    assert isinstance(parts.engine, RecallEngine)
+    reader = InMemoryReader(parts)
+    engine = replace(parts.engine, reader=reader)
+    engine.answer(Request("green gate", SCOPES))
+    assert reader.fields == {"words"}
+    engine.answer(Request("花园的门", SCOPES))
+    assert reader.fields == {"words", "bigrams"}
+    with_shapes = replace(engine, proposers=[*PROPOSERS, KeyProposer("text", looks_in=("shapes",))])
+    with_shapes.answer(Request("green gate", SCOPES))
+    assert reader.fields == {"words", "shapes"}
 
 
 def test_both_ways_compare_the_same_candidates(parts: Components) -> None:
@@ -217,7 +243,7 @@ def test_on_postgresql_an_added_proposer_is_heard_in_small_scopes_and_without_th
             reader,
             [*(each for each in PROPOSERS if each.name == "words"), KeyProposer("records")],
         )
-        assert reader.read(SCOPES, embedder.embed(["green"])[0], bigrams=False) is not None
+        assert reader.read(SCOPES, embedder.embed(["green"])[0], fields={"words"}) is not None
         for each in (engine, replace(engine, reader=None)):
             assert proposed(each, "which gate is green, Ada", "hybrid") == 2
     vectors.close()

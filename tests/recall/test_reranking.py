@@ -154,6 +154,58 @@ def test_when_the_server_fails_the_order_stays_and_every_hit_says_why(
     assert reranker.usage.failures == 1
 
 
+def test_a_failure_stands_in_the_notes_of_the_answer(
+    engine: RecallEngine, server: ModelServer, connect: Connect
+) -> None:
+    server.fail("500")
+    answer = replace(engine, reranker=connect()).answer(Request("lamp", Filters(("main",))))
+    [note] = answer.notes
+    assert note.startswith("reranker did not answer: ModelUnavailableError")
+    assert replace(engine, reranker=WordReranker()).answer(Request("lamp", Filters(("main",)))).notes == ()
+
+
+@pytest.mark.parametrize("how", ["recall", "chained_recall", "comprehensive_recall"])
+@pytest.mark.parametrize("answers", [True, False])
+def test_one_recall_of_the_runtime_asks_the_reranker_once(open_memory: OpenMemory, how: str, *, answers: bool) -> None:
+    memory = open_memory(embedder=HashEmbedder())
+    for number, kind in enumerate(("fact", "judgment", "plan", "fact", "judgment")):
+        memory.runtime.remember(kind, f"Luna the cat {number}", "", ["cat"])
+    reranker = WordReranker() if answers else Answering(raising(ModelTimeoutError("late")))
+    object.__setattr__(memory._target._components.engine, "reranker", reranker)
+    found = getattr(memory.runtime, how)("Luna")
+    assert len(found) == 5
+    assert reranker.usage.calls == 1
+    assert ("reranker did not answer" in " ".join(found.notes)) is not answers
+
+
+def test_a_recall_that_looks_again_beyond_what_has_expired_asks_the_reranker_once(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory(embedder=HashEmbedder())
+    memory.store_many({"key": key, "content": text} for key, text in TEXTS.items())
+    engine = memory._target._components.engine
+    reranker = WordReranker()
+    asked: list[Request] = []
+
+    def short(request: Request, *others: Any) -> bool:
+        asked.append(request)
+        return True
+
+    monkeypatch.setattr("jiyi.recall.engine.short_because_of_expiry", short)
+    assert len(replace(engine, reranker=reranker).answer(Request("lamp", Filters(("main",))))) == 3
+    assert asked
+    assert reranker.usage.calls == 1
+
+
+def test_what_a_new_fact_is_compared_with_is_not_reranked(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=HashEmbedder())
+    reranker = WordReranker()
+    object.__setattr__(memory._target._components.engine, "reranker", reranker)
+    for text in ("I live in Graz", "I moved to Vienna"):
+        memory.longterm.extract_and_store_memories_for_round("main", "c", text, "ok")
+    assert reranker.usage.calls == 0
+
+
 def test_a_server_that_does_not_answer_is_waited_for_no_longer_than_told(server: ModelServer, connect: Connect) -> None:
     server.fail("timeout")
     with pytest.raises((ModelTimeoutError, ModelUnavailableError)):

@@ -461,6 +461,15 @@ def test_an_answer_does_not_wait_until_it_is_noted_that_it_was_given(
     assert present(memory.get(id=kept)).last_accessed_at == later
 
 
+@pytest.mark.parametrize("how", ["recall", "comprehensive_recall", "chained_recall"])
+def test_looking_without_touch_notes_nothing(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    kept = memory.runtime.remember("fact", "tea at four", "", ["tea"])
+    before = present(memory.get(id=kept)).last_accessed_at
+    monkeypatch.setattr(clock, "utc_now", lambda: before + timedelta(hours=2))
+    assert judgments(getattr(memory.runtime, how)("tea", touch=False)) == ["tea at four"]
+    assert present(memory.get(id=kept)).last_accessed_at == before
+
+
 @pytest.fixture
 def noted(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> Queue[list[str]]:
     """The ids of each write that notes what was recalled; all memories were last noted two hours ago."""

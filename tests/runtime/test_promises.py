@@ -172,6 +172,46 @@ def test_vector_mode_without_an_embedder_says_so_in_every_answer(open_one: Open)
             assert any("no embedder" in note for note in found.notes)
 
 
+def test_every_room_without_an_embedder_says_so_and_what_asks_for_no_meanings_does_not(open_one: Open) -> None:
+    with open_one() as memory:
+        memory.store("tea", "I drink green tea", memory_type="fact", domain="user_preferences", tags=["tea"])
+        said = ("no embedder is configured, so memories are found by words and tags, not by meaning",)
+        for query in ("Which tea do I drink?", "Which zebra do I ride?"):
+            assert memory.recall(query).notes == said
+            assert memory.longterm.retrieve_relevant_memories("main", query).notes == said
+            assert memory.recall(query, mode="keyword").notes == ()
+            assert memory.recall(query, mode="tags").notes == ()
+
+
+def test_in_simple_mode_no_answer_speaks_of_meanings(open_one: Open) -> None:
+    with open_one(enable_simple_memory=True) as memory:
+        memory.runtime.remember("fact", "green tea", "", ["tea"])
+        assert [memory.recall("tea").notes, memory.runtime.recall("tea").notes] == [(), ()]
+
+
+def test_what_is_shown_below_the_floor_of_prompts_does_not_count_as_recalled(
+    open_one: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = ("My dentist is Dr Kelly on Bridge Street", "I collect old stamps from Peru", "I play the cello")
+    with open_one(embedder="bundled") as memory:
+        for text in facts:
+            memory.longterm.extract_and_store_memories_for_round("main", "c", text, "")
+        memory.runtime.remember("fact", "The build server is called otter", "", ["otter"])
+        later = clock.utc_now() + timedelta(days=20)
+        monkeypatch.setattr(clock, "utc_now", lambda: later)
+
+        def noted(query: str, how: str = "recall") -> set[str]:
+            shown = getattr(memory.runtime, how)(query)
+            assert shown, "recall shows the nearest, whatever it is"
+            return {each.content for each in memory.list(memory_types="fact") if each.last_accessed_at == later}
+
+        for query in ("How old is the universe?", "Who won the cup in Oslo?", "what shall I cook tonight"):
+            for how in ("recall", "comprehensive_recall", "chained_recall"):
+                assert noted(query, how) == set()
+        assert noted("Who is my dentist?") == {facts[0]}
+        assert noted("What is the build server called?") == {facts[0], "The build server is called otter"}
+
+
 def test_text_tags_and_strength_can_be_updated_and_the_old_version_stays(open_one: Open) -> None:
     with open_one(enable_simple_memory=True) as memory:
         runtime = memory.runtime
@@ -217,6 +257,14 @@ def test_a_change_of_another_version_than_is_meant_is_refused(open_one: Open) ->
         *(("кот", "который", False), ("кот", "мой кот спит", True), ("кот", "скот", False), ("кот", "叫кот的猫", True)),
         *(("γάτα", "γάτας", False), ("राम", "रामा", False), ("राम", "राम आया", True), ("بيت", "بيت.", True)),
         *(("서울", "서울에서", True), ("ไทย", "คนไทยใจดี", True), ("ねこ", "このねこは", True)),
+        *(("c", "i write c++", False), ("c", "c++20", False), ("c", "用c#写", False), ("c", "c#7 and f#", False)),
+        *(("c", "i like c.", True), ("c", "c, java", True), ("c", "c/c++", True), ("c", "使用c语言", True)),
+        *(("c", "c++ and c", True), ("c#", "用c#写", True), ("f", "c#和f#", False), ("notepad", "notepad++", False)),
+        *(("ai", "ai.", True), ("ai", "ai+医疗", True), ("a", "a+b", True), ("a", "an a+ in maths", False)),
+        *(("ai", "#ai#", True), ("ai", "ai#打卡#", True), ("维生素c", "#维生素c#", True), ("pr", "pr#12", True)),
+        *((".net", "asp.net", False), ("net", "asp.net", False), (".net", "the .net runtime", True)),
+        *((".net", "我用.net", True), ("node", "node.js", False), ("js", "node.js", False)),
+        *(("node.js", "用node.js写", True), ("ai", "1.ai工具", True), ("ai", "ai.真好", True), ("s", "u.s.", False)),
     ],
 )
 def test_a_tag_in_a_script_that_separates_words_is_found_only_as_a_whole_word(tag: str, text: str, found: bool) -> None:

@@ -43,7 +43,21 @@ def test_remember_names_its_own_argument_when_a_text_is_too_long(memory: sync.Ag
     told = memory.tools().answer("remember", {"content": "x" * 70_000})
     assert told.is_error
     assert told.text.startswith("Error: content has 70,000 bytes and the limit is 65,536")
-    assert memory.tools().answer("recall", {"query": "tea"}).text == "Nothing is remembered about that."
+    assert memory.tools().answer("recall", {"query": "tea"}).text.startswith("Nothing is remembered about that.")
+
+
+def test_recall_says_once_in_each_answer_that_there_is_no_embedder(memory: sync.AgentMemory) -> None:
+    memory.runtime.remember("fact", "green tea", "", ["tea"])
+    for query, head in (("tea", "1 memory, best first"), ("rain", "Nothing is remembered")):
+        text = memory.tools().answer("recall", {"query": query}).text
+        assert text.startswith(head)
+        assert text.count("no embedder is configured") == 1
+
+
+def test_recall_says_nothing_of_embedders_in_simple_mode(open_memory: OpenMemory) -> None:
+    tools = open_memory(enable_simple_memory=True).tools()
+    tools.answer("remember", {"content": "green tea", "tags": ["tea"]})
+    assert [("embedder" in tools.answer("recall", {"query": query}).text) for query in ("tea", "rain")] == [False] * 2
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------

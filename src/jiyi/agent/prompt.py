@@ -21,6 +21,7 @@ from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.agent.prompt_texts import MAX_WHOLE, PromptTexts
 from jiyi.chat.window import ChatWindow
 from jiyi.errors import InvalidInputError, NotesError
+from jiyi.longterm.api import retrieve_for_prompt
 from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
 from jiyi.longterm.context import build_context
@@ -180,7 +181,7 @@ async def _add_notes(deps: AgentDeps, shares: Shares, blocks: Blocks) -> None:
 
 async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: PromptTexts) -> bool:
     """The block of long-term memories; whether the question is small talk for which nothing is searched."""
-    found = await deps.longterm.retrieve_relevant_memories(deps.scope, query, time_zone=deps.zone)
+    found = await retrieve_for_prompt(deps.longterm, deps.scope, query, zone=deps.zone)
     if found.routed_by == FALLBACK:
         blocks.problems += found.notes
     if found.skipped:

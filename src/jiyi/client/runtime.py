@@ -51,10 +51,14 @@ class ClientRuntime:
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first."""
-        return await self._recall(query, limit, "plain", memory_scope, min_relevance, time_zone, listed(memory_types))
+        types = listed(memory_types)
+        return await self._recall(
+            query, limit, "plain", memory_scope, min_relevance, types, touch=touch, time_zone=time_zone
+        )
 
     async def comprehensive_recall(
         self,
@@ -63,10 +67,13 @@ class ClientRuntime:
         *,
         memory_scope: str | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type."""
-        return await self._recall(query, limit, "comprehensive", memory_scope, min_relevance, time_zone)
+        return await self._recall(
+            query, limit, "comprehensive", memory_scope, min_relevance, touch=touch, time_zone=time_zone
+        )
 
     async def chained_recall(
         self,
@@ -75,10 +82,13 @@ class ClientRuntime:
         *,
         memory_scope: str | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on."""
-        return await self._recall(query, limit, "chained", memory_scope, min_relevance, time_zone)
+        return await self._recall(
+            query, limit, "chained", memory_scope, min_relevance, touch=touch, time_zone=time_zone
+        )
 
     async def _recall(
         self,
@@ -87,8 +97,10 @@ class ClientRuntime:
         how: str,
         memory_scope: str | None,
         min_relevance: float,
-        time_zone: str | tzinfo | None,
         memory_types: list[str] | None = None,
+        *,
+        touch: bool,
+        time_zone: str | tzinfo | None,
     ) -> RecalledMemories:
         from jiyi.runtime.values import RecalledMemories
 
@@ -99,6 +111,7 @@ class ClientRuntime:
             "how": how,
             "memory_types": memory_types,
             "min_relevance": min_relevance,
+            "touch": touch,
             "time_zone": time_zone,
         }
         found = await self._connection.ask("/v1/runtime/recall", body_of(asked))

@@ -29,9 +29,9 @@ from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
-from jiyi.model.relevance import fitting
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import check_scope, visible_scopes
-from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA, final_weights
+from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA, FinalWeights, final_weights
 
 MAX_ROUND_BYTES = 8 << 20
 CONTEXT_TOKENS = 1_000
@@ -176,18 +176,47 @@ class Longterm:
         with `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is
         noted. Days in the question are those of `time_zone`, or of the settings.
         """
+        return await self._retrieve(
+            user_id,
+            query,
+            final_weights((alpha, beta, gamma), decay_rate),
+            candidates=top_k_semantic,
+            limit=top_k_final,
+            domains=None if domains is None else check_domains(domains if isinstance(domains, str) else list(domains)),
+            as_of=None if as_of is None else clock.require_aware(as_of, "as_of"),
+            fused=bool(fused),
+            touch=touch,
+            zone=clock.check_zone(time_zone),
+        )
+
+    async def _retrieve(
+        self,
+        user_id: str,
+        query: str,
+        weights: FinalWeights,
+        *,
+        limit: int,
+        candidates: int = 50,
+        domains: tuple[str, ...] | None = None,
+        as_of: datetime | None = None,
+        fused: bool = False,
+        touch: bool = True,
+        zone: tzinfo | None = None,
+        min_relevance: float = 0.0,
+    ) -> RelevantMemories:
         limits = self._limits
         hits = await self._run(
             self._service.retriever.retrieve,
             check_scope(user_id),
             limits.check_query(query),
-            final_weights((alpha, beta, gamma), decay_rate),
-            candidates=check_whole(top_k_semantic, "top_k_semantic", 1, limits.max_results),
-            limit=check_whole(top_k_final, "top_k_final", 1, limits.max_results),
-            domains=None if domains is None else check_domains(domains if isinstance(domains, str) else list(domains)),
-            as_of=None if as_of is None else clock.require_aware(as_of, "as_of"),
-            fused=bool(fused),
-            zone=clock.check_zone(time_zone),
+            weights,
+            candidates=check_whole(candidates, "top_k_semantic", 1, limits.max_results),
+            limit=check_whole(limit, "top_k_final", 1, limits.max_results),
+            domains=domains,
+            as_of=as_of,
+            fused=fused,
+            zone=zone,
+            min_relevance=min_relevance,
         )
         if hits and as_of is None and touch:
             # The answer does not wait for the disk; whatever is asked next does.
@@ -216,8 +245,7 @@ class Longterm:
         """
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
         zone = clock.check_zone(time_zone)
-        found = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final, time_zone=zone)
-        hits = fitting(found)
+        hits = await retrieve_for_prompt(self, user_id, query, top_k_final=top_k_final, zone=zone)
         scope = check_scope(user_id)
         known = await self._run(self._service.conflicts.of_scopes, visible_scopes(scope))
         conflicts = known.with_reflections(hits)
@@ -366,6 +394,16 @@ class Longterm:
         `None` when the user has no such memory.
         """
         return await self._run(self._service.explain, check_scope(user_id), _names([memory])[0])
+
+
+async def retrieve_for_prompt(
+    room: Longterm, user_id: str, query: str, *, top_k_final: int = 10, zone: tzinfo | None = None
+) -> RelevantMemories:
+    """The memories that a prompt shows: the best of those that fit the question."""
+    weights = final_weights((ALPHA, BETA, GAMMA), DECAY_RATE)
+    # No method of the room, because callers see all of these: they leave out by themselves what does not fit.
+    retrieve = room._retrieve  # noqa: SLF001
+    return await retrieve(user_id, query, weights, limit=top_k_final, zone=zone, min_relevance=MIN_RELEVANCE)
 
 
 def _check_round(

@@ -8,18 +8,25 @@ from typing import Final
 from jiyi.model.claim import USER, Claim
 from jiyi.model.entry import MemoryEntry
 from jiyi.text import sentences
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.about.attributes import read_attribute
 from jiyi.text.statements.keeping.lasting import lasting_in
 from jiyi.text.statements.parts.claims import split_claims
+from jiyi.text.statements.parts.own_words import own_words
+from jiyi.text.statements.parts.reported_speech import quotes_another
 from jiyi.text.statements.replacing.group_things import belongs_to_group
 
+_USER_EN: Final = (
+    r"(?:\b[Tt]he user|(?:^|(?<=[.;] ))User(?='s name\b| (?:is|has|was|had|lives|works|likes|loves|prefers|wants|needs"
+    r"|plays|takes|moved|owns|drives|studies|speaks|hates|uses|eats|drinks|cannot|doesn't|isn't)\b))"
+)
 _IN_THE_FIRST_PERSON: Final = (
     (re.compile(r"用户"), "我"),
-    (re.compile(r"\b[Tt]he user's\b"), "my"),
-    (re.compile(r"\b[Tt]he user is\b"), "I am"),
-    (re.compile(r"\b[Tt]he user has\b"), "I have"),
-    (re.compile(r"\b[Tt]he user (\w+?)s\b"), r"I \1"),
-    (re.compile(r"\b[Tt]he user\b"), "I"),
+    (re.compile(rf"{_USER_EN}'s\b"), "my"),
+    (re.compile(rf"{_USER_EN} is\b"), "I am"),
+    (re.compile(rf"{_USER_EN} has\b"), "I have"),
+    (re.compile(rf"{_USER_EN} (\w+?)(?:(?<=sh|ch|ss)es|s)\b"), r"I \1"),
+    (re.compile(rf"{_USER_EN}\b"), "I"),
 )
 _CONTINUES: Final = re.compile(
     r"^(?:[^:：]{1,20}[:：]\s*)?(?P<rest>(?:it'?s\b|it is\b|that'?s\b|it was\b|是|其实是).{1,60})$", re.IGNORECASE
@@ -43,7 +50,7 @@ def read_claim(text: str, *, by_user: bool, message: str = "") -> Claim:
     """The parts of a fact, as far as its words tell them; `message` is what the user said, of which it was made."""
     spoken = in_first_person(text)
     claims = split_claims(spoken)
-    setting = read_attribute(spoken)
+    setting = _attribute_in(spoken)
     lasting = lasting_in(message, text) if by_user and message else ""
     if not claims:
         return Claim(said_by=USER if by_user else "assistant", lasting=lasting)
@@ -75,8 +82,19 @@ def _continued_topic(text: str, message: str) -> str:
 
 def attribute_of(text: str) -> tuple[str, str] | None:
     """(subject, attribute) that a fact surely sets."""
-    found = read_attribute(in_first_person(text))
+    found = _attribute_in(in_first_person(text))
     return None if found is None else found[:2]
+
+
+def without_value(text: str) -> str:
+    """A fact without the value of the attribute that it surely sets; in English some name stands for it."""
+    found = _attribute_in(in_first_person(text))
+    return text if found is None else text.replace(found[2], "" if has_han(text) else "X", 1)
+
+
+def _attribute_in(spoken: str) -> tuple[str, str, str] | None:
+    """(subject, attribute, value) that a fact sets; not what stands in a quotation of somebody else, who is no user."""
+    return read_attribute(own_words(spoken) if quotes_another(spoken) else spoken)
 
 
 def in_first_person(text: str) -> str:

@@ -7,10 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from jiyi.errors import InvalidInputError
+from jiyi.longterm.corrections import KnownFact, rest_if_replaced
 from jiyi.longterm.dependencies import LongtermDeps
+from jiyi.longterm.duplicates import lexical_features
+from jiyi.longterm.replacement import ReplacementModel
+from jiyi.longterm.rests import rest_of
+from jiyi.longterm.superseding import superseded_by, without_reflection
 from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry
 from jiyi.model.rest_of_fact import is_rest_of
 from jiyi.ports import Amendment, LongtermStore
+from jiyi.text.patterns import has_han
 
 Winner: TypeAlias = Literal["newer", "older", "both"]
 _WINNERS = ("newer", "older", "both")
@@ -112,6 +118,7 @@ class Conflicts:
 
     def __init__(self, deps: LongtermDeps) -> None:
         self._deps = deps
+        self._replacement = ReplacementModel(deps.analyzer, deps.judging, deps.pairs)
 
     def open_ones(self, scope: str, limit: int) -> list[Conflict]:
         """The open conflicts, newest first."""
@@ -143,7 +150,11 @@ class Conflicts:
         return [Replaced(entry, by.get(entry.superseded_by or "")) for entry in gone]
 
     def settle(self, scope: str, newer: MemoryEntry, older: MemoryEntry, keep: str) -> list[MemoryEntry]:
-        """Settle one conflict; returns the entries that were changed, and none when there is no such conflict."""
+        """Settle one conflict; returns the entries that were changed, and none when there is no such conflict.
+
+        What the older one says besides stays, as after any correction. Where that cannot be told from what is replaced,
+        its words stay as what was so earlier.
+        """
         if keep not in _WINNERS:
             raise InvalidInputError(f"keep {keep!r} must be one of {', '.join(_WINNERS)}")
         claim = newer.source.claim
@@ -155,16 +166,29 @@ class Conflicts:
         settled = replace(claim, conflicts_with=tuple(named))
         values: dict[str, Any] = {"source": replace(newer.source, claim=settled)}
         changes: list[Amendment] = []
+        back: list[Amendment] = []
         if keep == "older":
             values |= {"is_active": False, "superseded_by": older.id, "summarized_by": None}
             changes = without_reflection(self._deps.store, newer, older.id)
         elif keep == "newer":
             changes = superseded_by(self._deps.store, older, newer.id)
-            # What a restored fact had taken in again still holds.
+            # What a restored fact had taken in again holds as before.
             parts = self._deps.store.replaced_by(scope, older.id, limit=_MAX_FACTS)
-            changes += [Amendment(part.id, _HOLDS) for part in parts if is_rest_of(part, older)]
+            back = [Amendment(part.id, _HOLDS) for part in parts if is_rest_of(part, older)]
+            changes += back
         changes.insert(0, Amendment(newer.id, values))
+        rest = self._rest(newer, older) if keep == "newer" and not back else None
+        if rest is not None:
+            return self._deps.store.commit(scope, [rest], changes, actor=self._deps.actor) or []
         return self._deps.store.amend(scope, changes, actor=self._deps.actor)
+
+    def _rest(self, newer: MemoryEntry, older: MemoryEntry) -> MemoryEntry | None:
+        """What the older one says besides, as a fact of its own; `None` where it says nothing else."""
+        old = KnownFact(older, lexical_features(older.content, self._deps.analyzer))
+        left = rest_if_replaced(newer.content, old, self._replacement)
+        if left is None:
+            left = f"以前：{older.content}" if has_han(older.content) else f"Earlier: {older.content}"
+        return rest_of(self._deps.store, older, left, self._deps.now()) if left and left != older.content else None
 
     def _is_current(self, *facts: MemoryEntry) -> bool:
         """Whether all of them hold: none was superseded, forgotten, or has expired."""
@@ -180,30 +204,3 @@ def inherited(store: LongtermStore, gone: MemoryEntry) -> list[str]:
     older = () if gone.source.claim is None else gone.source.claim.conflicts_with
     known = OpenConflicts.among(store.conflicting(gone.scope, limit=_MAX_FACTS))
     return [*older, *(newer.id for newer in known.newer.get(gone.id, ()))]
-
-
-def linked(one: MemoryEntry, other: MemoryEntry) -> list[Amendment]:
-    """The change by which two facts are in a possible conflict: the newer one names the older one."""
-    older, newer = sorted((one, other), key=lambda fact: (fact.created_at, fact.id))
-    claim = newer.source.claim
-    if claim is None or older.id in claim.conflicts_with:
-        return []
-    source = replace(newer.source, claim=replace(claim, conflicts_with=(*claim.conflicts_with, older.id)))
-    return [Amendment(newer.id, {"source": source})]
-
-
-def superseded_by(store: LongtermStore, old: MemoryEntry, new_id: str) -> list[Amendment]:
-    """The changes by which one fact takes the place of another."""
-    values = {"is_active": False, "superseded_by": new_id, "summarized_by": None}
-    return [Amendment(old.id, values, version=old.version), *without_reflection(store, old, new_id)]
-
-
-def without_reflection(store: LongtermStore, old: MemoryEntry, new_id: str) -> list[Amendment]:
-    """The reflection of a fact repeats what is no longer true: it goes, and stands in for its other facts no more."""
-    changes: list[Amendment] = []
-    if old.summarized_by is not None:
-        for each in store.by_ids(old.scope, [old.summarized_by]):
-            changes.append(Amendment(each.id, {"is_active": False, "superseded_by": new_id}))
-            others = [fact_id for fact_id in each.source.references if fact_id != old.id]
-            changes += [Amendment(fact_id, {"summarized_by": None}) for fact_id in others]
-    return changes

@@ -7,14 +7,15 @@ is possible but not likely enough, both stay and are linked as a possible confli
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from jiyi.longterm.attribute_model import AttributeMatch
+from jiyi.longterm.claim_reading import in_first_person
 from jiyi.longterm.duplicates import LexicalFeatures
 from jiyi.longterm.endings import ended, given_up, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.pair_evidence import (
@@ -27,8 +28,9 @@ from jiyi.longterm.pair_evidence import (
     pair_evidence,
     same_subject,
 )
+from jiyi.longterm.part_choice import describing, log_odds, probability_of, replaced_piece, tells_its_own, with_named
 from jiyi.longterm.replacement import ComparedText, only_describes, shared_words
-from jiyi.longterm.residue import HEADING, says_something, without_pieces
+from jiyi.longterm.residue import says_something, without_pieces
 from jiyi.longterm.vetoes import (
     asks_something_else,
     denies,
@@ -42,18 +44,15 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.day_and_time import says_more, without_day
 from jiyi.text.normalize import fold
-from jiyi.text.patterns import has_han
 from jiyi.text.sentences import sentences
 from jiyi.text.statements.about.subject_phrases import (
     about_different_things,
     compared_subjects,
-    names_its_subject,
     other_things,
 )
 from jiyi.text.statements.about.subjects import (
     names_in,
 )
-from jiyi.text.statements.about.topics import WEAK_TOPICS
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.statements.keeping.statement_features import is_quoted_text, is_role_play
 from jiyi.text.statements.parts.claims import only_asks, pieces_of, stated_part
@@ -93,16 +92,14 @@ _TELLING_CHARACTERS: Final = 3
 _NAMED: Final = 0.35
 """The same where a mistake is taken back, or the thing is named in plain words for a change."""
 _SAME_ATTRIBUTE: Final = 0.15
+_ONE_ATTRIBUTE: Final = 0.6
+"""From this overlap of what two facts may be about on, they are most likely about the same attribute."""
 POSSIBLE: Final = 0.35
 """From this probability on both stay and are linked."""
 _POSSIBLE_OF_ATTRIBUTE: Final = 0.15
 """The same where both are likely about the same attribute. On unread sets three of five linked pairs are right, with
 higher thresholds no more, and half of what is outdated and still current is linked."""
 _RELATED: Final = 0.1
-_OF_NAMED: Final = 0.6
-"""So much more has the only part of a fact with a word of the message."""
-_OF_OTHER: Final = 2.0
-"""So much less has a part that seems to be about something else."""
 _OF_OUTDATED: Final = 1.0
 """The weight of the log odds that a part is outdated by itself."""
 _OUTDATED: Final = 0.75
@@ -264,13 +261,41 @@ def _judge_statement(message: str, olds: Sequence[KnownFact], model: Replacement
     if not findings:
         likely = [0.0 if of_other else value for value, of_other in zip(likely, of_others, strict=True)]
         place = max(range(len(olds)), key=lambda place: (likely[place], -place))
-        min_value = _min_for_conflict(matches[place], min_values[place])
-        old = olds[place]
-        if _may_contradict(
-            message, old.entry.content, likely[place] >= min_value and change >= _MAY_CHANGE, likely[place]
-        ):
-            findings.append(Finding(old, CONFLICTS, likely[place], reason="this may contradict it"))
+        return _linked(new, olds[place], matches[place], min_values[place], likely[place], change)
+    gone = [finding.known for finding in findings if finding.verdict == REPLACES]
+    same = [texts[place] for place, old in enumerate(olds) if any(old is each for each in gone)]
+    for place, text in enumerate(texts):
+        if barred[place] or of_others[place] or not any(_of_one_attribute(text, each) for each in same):
+            continue
+        if all(finding.known is not olds[place] for finding in findings):
+            findings += _linked_alone(new, olds[place], text, change, model)
     return findings
+
+
+def _linked_alone(
+    new: ComparedText, old: KnownFact, text: ComparedText, change: float, model: ReplacementModel
+) -> list[Finding]:
+    """What a message that replaces another fact means for one about the same attribute, as if there were no other.
+
+    "The dentist and the physio are both on Thursday now".
+    """
+    (found,), (match,) = evidence_of(new, [old], [text]), model.attributes(new, [text])
+    (value,), _ = model.replaces(new, [text], [found], message_evidence(new.folded), [match])
+    return _linked(new, old, match, min_probability_for(new, text, found, match), value, change)
+
+
+def _linked(
+    new: ComparedText, old: KnownFact, match: AttributeMatch, min_value: float, likely: float, change: float
+) -> list[Finding]:
+    """The link of a message with a fact that it may contradict, if it may."""
+    enough = likely >= _min_for_conflict(match, min_value) and change >= _MAY_CHANGE
+    may = _may_contradict(new.text, old.entry.content, enough, likely)
+    return [Finding(old, CONFLICTS, likely, reason="this may contradict it")] if may else []
+
+
+def _of_one_attribute(one: ComparedText, other: ComparedText) -> bool:
+    """Whether two facts are most likely about the same attribute."""
+    return float(np.sqrt(one.attributes[-1]) @ np.sqrt(other.attributes[-1])) >= _ONE_ATTRIBUTE
 
 
 def _min_for_conflict(match: AttributeMatch, min_value: float) -> float:
@@ -310,11 +335,7 @@ def evidence_of(message: ComparedText, olds: Sequence[KnownFact], texts: Sequenc
 def supports(message: str, old: KnownFact, model: ReplacementModel) -> Finding | None:
     """What becomes of a correction that a model proposes: the same law, for one older fact."""
     folded = fold(message)
-    if (
-        only_asks(message)
-        or is_temporary(folded)
-        or (adds(folded) and not is_strong_change(folded) and not is_mistake(folded))
-    ):
+    if only_asks(message) or (adds(folded) and not is_strong_change(folded) and not is_mistake(folded)):
         return None
     new, (other,) = model.read_message(message), model.read([old.entry.content])
     theirs = subject_of_fact(old.entry)
@@ -323,12 +344,21 @@ def supports(message: str, old: KnownFact, model: ReplacementModel) -> Finding |
         return None
     evidence, matches = evidence_of(new, [old], [other]), model.attributes(new, [other])
     _, (value,) = model.replaces(new, [other], evidence, message_evidence(folded), matches)
-    if value >= _PROPOSED:
+    if value >= _PROPOSED and not is_temporary(folded):
         residue = _residue(new, old, model, message, value)
         if residue is None:
             return Finding(old, CONFLICTS, value, reason="proposed, and a part of it has changed")
         return Finding(old, REPLACES, value, residue, "proposed, and subject and attribute agree")
     return Finding(old, CONFLICTS, value, reason="proposed, but subject and attribute are not certain")
+
+
+def rest_if_replaced(message: str, old: KnownFact, model: ReplacementModel) -> str | None:
+    """What is left of an older fact when somebody says that a message takes its place, as after any correction.
+
+    Empty when nothing is; `None` where that cannot be told from what is replaced.
+    """
+    said = in_first_person(message)
+    return _residue(model.read_message(said), old, model, said, 0.0)
 
 
 def _residue(new: ComparedText, old: KnownFact, model: ReplacementModel, whole: str, likely: float) -> str | None:
@@ -350,12 +380,12 @@ def _residue(new: ComparedText, old: KnownFact, model: ReplacementModel, whole: 
     others = {place for place, apart in enumerate(other_things(said, pieces)) if apart}
     outdated = model.outdated(new, parts)
     named = [bool(shared_words(new, part)) for part in parts]
-    values = _with_named(model.pieces(new, parts), named)
-    values = [value + _OF_OUTDATED * _log_odds(share) for value, share in zip(values, outdated, strict=True)]
-    gone = _replaced_piece(pieces, values, others)
+    values = with_named(model.pieces(new, parts), named)
+    values = [value + _OF_OUTDATED * log_odds(share) for value, share in zip(values, outdated, strict=True)]
+    gone = replaced_piece(pieces, values, others)
     enough = _OUTDATED_BESIDE_NAMED if named.count(True) == 1 else _OUTDATED
     going = {place for place, share in enumerate(outdated) if share >= enough and place not in others} | {gone}
-    if max(outdated) < _UNCLEAR and _probability_of(values, gone, others | _describing(parts, gone)) < _PIECE:
+    if max(outdated) < _UNCLEAR and probability_of(values, gone, others | describing(parts, gone)) < _PIECE:
         return None
     if gone + 1 < len(pieces) and (
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
@@ -366,10 +396,11 @@ def _residue(new: ComparedText, old: KnownFact, model: ReplacementModel, whole: 
         if of_clause is None:
             return None
         if of_clause:
-            pieces[gone] = of_clause
+            # The blank before the next part belongs to the part.
+            pieces[gone] = of_clause + pieces[gone][len(pieces[gone].rstrip()) :]
             going -= {gone}
     left = without_pieces(pieces, going)
-    if not left and any(_tells_its_own(parts[n], parts[gone]) for n in range(len(pieces)) if n not in going):
+    if not left and any(tells_its_own(parts[n], parts[gone]) for n in range(len(pieces)) if n not in going):
         # 西坡种李子，请了两个长工: who did, only the part before tells.
         return None
     return left
@@ -382,50 +413,6 @@ def _left_of_clause(message: str, whole: str, clause: str, likely: float) -> str
     if left is not None:
         return left
     return None if stays or says_more(message, clause, figures=likely < _BEYOND_DOUBT) else ""
-
-
-def _log_odds(probability: float) -> float:
-    """From minus infinity to infinity, 0 for a probability of one half."""
-    bounded = min(max(probability, 1e-6), 1 - 1e-6)
-    return math.log(bounded / (1 - bounded))
-
-
-def _probability_of(values: Sequence[float], chosen: int, without: AbstractSet[int]) -> float:
-    """How likely the chosen part is the right one among those that may be meant."""
-    rivals = [value for place, value in enumerate(values) if place != chosen and place not in without]
-    return 1 / (1 + sum(math.exp(value - values[chosen]) for value in rivals))
-
-
-def _with_named(values: Sequence[float], named: Sequence[bool]) -> list[float]:
-    """The values of the parts of a fact, with more for the only one that has a word of the message."""
-    return [value + (_OF_NAMED if name and sum(named) == 1 else 0.0) for value, name in zip(values, named, strict=True)]
-
-
-def _tells_its_own(part: ComparedText, other: ComparedText) -> bool:
-    """Whether a part of a fact is about something else than another part, and no heading."""
-    if HEADING.search(part.text):
-        return False
-    named = has_han(part.text) and names_its_subject(part.text.strip(" ,，；;、。."))
-    return bool(part.topics.keys() - other.topics.keys() - WEAK_TOPICS) or named
-
-
-def _describing(parts: Sequence[ComparedText], gone: int) -> set[int]:
-    """The places of the parts after one that only say how often, how long or how much of it."""
-    found: set[int] = set()
-    for place in range(gone + 1, len(parts)):
-        if not only_describes(parts[place], parts[gone]):
-            break
-        found.add(place)
-    return found
-
-
-def _replaced_piece(pieces: Sequence[str], values: Sequence[float], others: AbstractSet[int]) -> int:
-    """The piece that a message replaces: the one with the highest value.
-
-    Never a heading ("What I drive:"), and seldom one that seems to be about something else.
-    """
-    first = 1 if HEADING.search(pieces[0]) else 0
-    return max(range(first, len(pieces)), key=lambda number: values[number] - (_OF_OTHER if number in others else 0.0))
 
 
 def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:

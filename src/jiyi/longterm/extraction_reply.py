@@ -12,6 +12,7 @@ from typing import Any, Final
 from jiyi.errors import ModelReplyError
 from jiyi.longterm.claim_reading import in_first_person
 from jiyi.longterm.classifier import StatementClassifier
+from jiyi.longterm.model_facts import claims_in
 from jiyi.longterm.structured_output import shown, wrong
 from jiyi.longterm.untrusted import readable
 from jiyi.model.domain import DOMAINS
@@ -88,7 +89,7 @@ def read_reply(model: ChatModel, reply: Any, known: int, classifier: StatementCl
     flaws: list[ModelReplyError] = []
     for item in read[:MAX_FACTS]:
         try:
-            found.append(_read_one(model, item, known))
+            found += _as_claims(_read_one(model, item, known))
         except ModelReplyError as error:
             flaws.append(error)
     if flaws and not found:
@@ -126,6 +127,15 @@ def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
     place = _number(item.get("corrects"))
     corrects = int(place) - 1 if place is not None and place.is_integer() and 1 <= place <= known else None
     return Proposal(fact_text(text), score, _domain(model, item.get("domain")), corrects)
+
+
+def _as_claims(proposal: Proposal) -> list[Proposal]:
+    """A proposal as one for each of its claims, whose domains rules tell.
+
+    One that corrects something stays whole: of which part the model says so is not known.
+    """
+    texts = claims_in(proposal.text) if proposal.corrects is None else []
+    return [replace(proposal, text=text, domain="") for text in texts] if len(texts) > 1 else [proposal]
 
 
 def _number(value: Any) -> float | None:

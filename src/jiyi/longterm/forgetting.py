@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from jiyi.longterm.conflicts import linked, superseded_by
 from jiyi.longterm.dependencies import LongtermDeps
+from jiyi.longterm.superseding import linked, superseded_by
 from jiyi.model import clock
 from jiyi.model.entry import FACT_TYPE, MemoryEntry
 from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind

@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING
 
 from jiyi.errors import ModelError
 from jiyi.longterm.antecedent import with_antecedent
-from jiyi.longterm.claim_reading import attribute_of, in_first_person, may_be_told, probe_of, read_claim
+from jiyi.longterm.claim_reading import in_first_person, may_be_told, probe_of, read_claim
 from jiyi.longterm.classifier import StatementClassifier
-from jiyi.longterm.conflicts import inherited, superseded_by
-from jiyi.longterm.corrections import REPLACES, Finding, KnownFact, judge, supports
-from jiyi.longterm.dependencies import LongtermDeps, made_by
-from jiyi.longterm.duplicates import LexicalFeatures, fact_key, is_known, lexical_features, support
+from jiyi.longterm.conflicts import inherited
+from jiyi.longterm.corrections import CONFLICTS, REPLACES, Finding, KnownFact, judge, supports
+from jiyi.longterm.dependencies import RULES, LongtermDeps, made_by
+from jiyi.longterm.duplicates import LexicalFeatures, is_known, lexical_features, support
 from jiyi.longterm.extraction import Round, propose
 from jiyi.longterm.extraction_reply import Proposal
 from jiyi.longterm.late_facts import sets_the_same, told_since, with_conflict
 from jiyi.longterm.replacement import ReplacementModel
-from jiyi.longterm.residue import relative_named_in, residue_without_attribute
+from jiyi.longterm.residue import relative_named_in
+from jiyi.longterm.rests import free_key, rest_of
 from jiyi.longterm.rule_router import route_by_rules
+from jiyi.longterm.set_attributes import attributes_set_by
+from jiyi.longterm.superseding import superseded_by
 from jiyi.longterm.told_changes import changed_fact
 from jiyi.model.category import MemoryCategory
 from jiyi.model.claim import Claim
@@ -119,7 +122,7 @@ class FactIngestor:
             proposals = [with_antecedent(proposal, said.user, conversation_id, last) for proposal in proposals]
         decision = self._decide(work, proposals, shown)
         if model is None and said.user:
-            self._apply_changes(work, decision)
+            self._apply_changes(work, decision, said.user)
         return self._deps.store.commit(
             scope,
             decision.entries,
@@ -150,6 +153,8 @@ class FactIngestor:
         said = Round.of_messages(message for _, message, _ in messages)
         work = _Work(scope, candidate.session_id, said, messages, candidate.made_by)
         decision = self._decide(work, [proposal], ())
+        if candidate.made_by == RULES and decision.entries:
+            self._apply_changes(work, decision, proposal.text)
         return self._deps.store.commit(
             scope, decision.entries, decision.amendments, actor=self._deps.actor, made_of=list(ends)
         )
@@ -189,19 +194,19 @@ class FactIngestor:
             decision.entries.append(entry)
             if entry.occurred_at is not None and self._is_history(decision, entry, pairs):
                 continue
-            if is_temporary(fold(said.user or proposal.text)):
-                continue
-            for finding in self._same_attribute(entry, pairs):
-                self._apply(decision, finding, entry)
+            findings = self._same_attribute(entry, pairs)
             if proposal.corrects is not None:
-                self._apply_proposed(decision, shown[proposal.corrects], entry)
+                findings += self._proposed(shown[proposal.corrects], entry)
+            for finding in findings:
+                # What is only so for now replaces nothing.
+                passes = is_temporary(fold(said.user or proposal.text))
+                self._apply(decision, replace(finding, verdict=CONFLICTS) if passes else finding, entry)
         return decision
 
     def _is_history(self, decision: _Decision, entry: MemoryEntry, pairs: Sequence[KnownFact]) -> bool:
         """Whether a fact that is told late has been replaced by a newer one since."""
         near = {each.entry.id: each.entry for each in pairs}
-        attribute = attribute_of(entry.content)
-        if attribute is not None:
+        for attribute in attributes_set_by(entry.content):
             near |= {fact.id: fact for fact in self._by_attribute(entry.scope, *attribute)}
         newer = [fact for fact in near.values() if may_be_told(entry, fact.source.name, fact.content)]
         late = KnownFact(entry, lexical_features(entry.content, self._deps.analyzer))
@@ -211,31 +216,33 @@ class FactIngestor:
                 continue
             decision.replaced.add(entry.id)
             decision.amendments += self._supersede(entry, fact)
-            rest = self._residue(entry, finding.residue, fact) if finding.residue else None
+            store, left = self._deps.store, finding.residue
+            rest = rest_of(store, entry, left, fact.updated_at) if left else None
             decision.entries += [] if rest is None else [rest]
         return entry.id in decision.replaced
 
-    def _apply_proposed(self, decision: _Decision, proposed: MemoryEntry, entry: MemoryEntry) -> None:
-        """A model has proposed a correction: it is carried out only if subject and attribute agree."""
+    def _proposed(self, proposed: MemoryEntry, entry: MemoryEntry) -> list[Finding]:
+        """What becomes of a correction by a model: it is carried out only if subject and attribute agree."""
         known = KnownFact(proposed, lexical_features(proposed.content, self._deps.analyzer))
         finding = supports(in_first_person(entry.content), known, self._replacement)
-        if finding is not None:
-            self._apply(decision, finding, entry)
+        return [] if finding is None else [finding]
 
-    def _apply_changes(self, work: _Work, decision: _Decision) -> None:
-        """What the user's message replaces of older facts, by the words for change in it."""
+    def _apply_changes(self, work: _Work, decision: _Decision, message: str) -> None:
+        """What a message of the user, or a part of one, replaces of older facts, by the words for change in it."""
         analyzer = self._deps.analyzer
         own = {entry.id for entry in decision.entries}
         facts = [fact for fact in self._deps.store.facts(work.scope, limit=_NEWEST_COMPARED) if fact.id not in own]
         found = {fact.id for fact in facts}
-        facts += [fact for fact in self._similar(work.scope, work.said.user, _CANDIDATES) if fact.id not in found]
+        facts += [fact for fact in self._similar(work.scope, message, _CANDIDATES) if fact.id not in found]
         # Only facts of this room can be replaced; a message is not kept for what it says of other entries.
         facts = [fact for fact in facts if _may_be_replaced(fact, work.scope) and may_be_told(fact, work.speaker)]
+        # Nor can what the same message says: a conversation proposes its claims one by one.
+        own = {message_id for message_id, _, _ in work.messages}
+        facts = [fact for fact in facts if own.isdisjoint(fact.source.references)]
         if not facts:
             return
         olds = [KnownFact(fact, lexical_features(fact.content, analyzer)) for fact in facts]
-        said = work.said.user[:_QUERY_CHARACTERS]
-        findings = judge(said, olds, self._replacement)
+        findings = judge(message[:_QUERY_CHARACTERS], olds, self._replacement)
         if not decision.entries and all(finding.verdict != REPLACES for finding in findings):
             self._keep_change(work, decision, facts)
         for finding in findings:
@@ -273,17 +280,12 @@ class FactIngestor:
 
     def _same_attribute(self, entry: MemoryEntry, pairs: Sequence[KnownFact]) -> list[Finding]:
         """The facts that set the same attribute of the same subject, in forms that leave no doubt."""
-        attribute = attribute_of(entry.content)
-        if attribute is None:
-            return []
         near = {old.entry.id: old for old in pairs}
-        for fact in self._by_attribute(entry.scope, *attribute):
+        attributes = attributes_set_by(entry.content)
+        for fact in (fact for each in attributes for fact in self._by_attribute(entry.scope, *each)):
             near.setdefault(fact.id, KnownFact(fact, lexical_features(fact.content, self._deps.analyzer)))
-        return [
-            Finding(old, REPLACES, 1.0, residue_without_attribute(old.entry.content), "the same attribute")
-            for old in near.values()
-            if sets_the_same(entry, old.entry)
-        ]
+        found = (sets_the_same(entry, old) for old in near.values()) if attributes else ()
+        return [finding for finding in found if finding is not None]
 
     def _apply(self, decision: _Decision, finding: Finding, entry: MemoryEntry) -> None:
         old = finding.known.entry
@@ -301,12 +303,13 @@ class FactIngestor:
             self._link(decision, entry, old.id)
             return
         decision.replaced.add(old.id)
+        self._unlink(decision, entry, old.id)
         decision.amendments += self._supersede(old, entry)
         for other in inherited(self._deps.store, old):
             self._link(decision, entry, other)
         left = finding.residue or self._name_left(old, entry)
         if left and left != old.content:
-            rest = self._residue(old, left, entry)
+            rest = rest_of(self._deps.store, old, left, entry.updated_at)
             if rest is not None:
                 decision.entries.append(rest)
 
@@ -320,6 +323,16 @@ class FactIngestor:
             linked = replace(claim, conflicts_with=(*claim.conflicts_with, old))
             decision.entries[place] = replace(decision.entries[place], source=replace(source, claim=linked))
 
+    @staticmethod
+    def _unlink(decision: _Decision, entry: MemoryEntry, old: str) -> None:
+        """What was linked as a possible conflict is replaced after all."""
+        for place, each in enumerate(decision.entries):
+            claim = each.source.claim
+            if each.id == entry.id and claim is not None and old in claim.conflicts_with:
+                left = tuple(other for other in claim.conflicts_with if other != old)
+                source = replace(each.source, claim=replace(claim, conflicts_with=left))
+                decision.entries[place] = replace(each, source=source)
+
     def _supersede(self, old: MemoryEntry, new: MemoryEntry) -> list[Amendment]:
         return [replace(change, because=new.id) for change in superseded_by(self._deps.store, old, new.id)]
 
@@ -329,38 +342,9 @@ class FactIngestor:
         others = self._similar(old.scope, left, _SHOWN_TO_MODEL) if left else []
         return "" if any(name in each.content for each in others if each.id != old.id) else left
 
-    def _residue(self, old: MemoryEntry, text: str, new: MemoryEntry) -> MemoryEntry | None:
-        """What an older fact says besides the replaced claim, as a fact of its own, as old as the older one."""
-        key = self._free_key(old.scope, text, old.source.name)
-        if key is None:
-            return None
-        return replace(
-            old.as_record(),
-            id=new_id(),
-            key=key,
-            content=text,
-            source=replace(old.source, claim=_claim_of_residue(text, old.source)),
-            occurred_at=old.event_time,
-            updated_at=new.updated_at,
-            superseded_by=None,
-            summarized_by=None,
-            version=1,
-        )
-
-    def _free_key(self, scope: str, text: str, speaker: str | None) -> str | None:
-        """A key for a fact of this speaker; `None` when it is known under its key and active."""
-        key = fact_key(text if speaker is None else f"{speaker}: {text}")
-        names = [key, *(f"{key}x{number}" for number in range(2, 50))]
-        taken = self._deps.store.by_keys(scope, names)
-        if any(entry.is_active for entry in taken.values()):
-            return None
-        # It was known and corrected, and is said again: a new memory, the old one stays history. Of those in between
-        # some may have been forgotten or erased.
-        return next((name for name in names if name not in taken), f"{key}x{new_id()}")
-
     def _entry(self, work: _Work, proposal: Proposal, *, by_user: bool) -> MemoryEntry | None:
         speaker = work.speaker if by_user else None
-        key = self._free_key(work.scope, proposal.text, speaker)
+        key = free_key(self._deps.store, work.scope, proposal.text, speaker)
         if key is None:
             return None
         now = self._deps.now()
@@ -399,13 +383,13 @@ class FactIngestor:
         if not query:
             return []
         filters = Filters((scope,), memory_types=(FACT_TYPE,))
-        return self._deps.similar.answer(Request(query, filters, limit=limit))
+        return self._deps.similar.answer(Request(query, filters, limit=limit, rerank=False))
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
         probe = probe_of(subject, attribute)
         filters = Filters((scope,), memory_types=(FACT_TYPE,))
-        return self._deps.similar.answer(Request(probe, filters, limit=_PROBED, mode="keyword"))
+        return self._deps.similar.answer(Request(probe, filters, limit=_PROBED, mode="keyword", rerank=False))
 
     def _likeness(self, text: str, others: Sequence[str]) -> list[float | None]:
         """How similar the meanings are; unknown without an embedder."""
@@ -436,11 +420,6 @@ def _repeats(new: LexicalFeatures, old: LexicalFeatures, asked: frozenset[str]) 
 
 def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
     return entry.scope == scope and entry.memory_type == FACT_TYPE and entry.domain is not None
-
-
-def _claim_of_residue(text: str, source: Source) -> Claim:
-    claim = source.claim
-    return replace(read_claim(text, by_user=source.said_by_user), lasting="" if claim is None else claim.lasting)
 
 
 def _said_at(messages: Sequence[tuple[str, Message, datetime]], *, by_user: bool) -> datetime | None:

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from jiyi.longterm.claim_reading import attribute_of
-from jiyi.longterm.corrections import REPLACES, Finding, KnownFact, judge
+from jiyi.longterm.corrections import CONFLICTS, REPLACES, Finding, KnownFact, judge
 from jiyi.longterm.replacement import ReplacementModel
-from jiyi.longterm.residue import residue_without_attribute
+from jiyi.longterm.set_attributes import (
+    attributes_set_by,
+    part_that_sets,
+    residue_without_attributes,
+    said_by_the_same,
+)
 from jiyi.longterm.vetoes import forbids
 from jiyi.model.claim import Claim
 from jiyi.model.entry import MemoryEntry
@@ -33,9 +37,12 @@ def told_since(
     for fact in sorted(newer, key=lambda each: each.event_time):
         if is_temporary(fold(fact.content)):
             continue
-        if sets_the_same(fact, old):
-            residue = residue_without_attribute(old.content)
-            return [(fact, Finding(late, REPLACES, 1.0, residue, "the same attribute"))]
+        same = sets_the_same(fact, late)
+        if same is not None and same.verdict == REPLACES:
+            return [(fact, same)]
+        if same is not None:
+            doubts.append((fact, same))
+            continue
         for finding in judge(fact.content, [late], model):
             if finding.verdict == REPLACES:
                 return [(fact, finding)]
@@ -50,12 +57,26 @@ def with_conflict(fact: MemoryEntry, late: MemoryEntry) -> Amendment:
     return Amendment(fact.id, {"source": replace(fact.source, claim=linked)}, because=late.id)
 
 
-def sets_the_same(new: MemoryEntry, old: MemoryEntry) -> bool:
-    """Whether two facts set the same attribute of the same subject, in forms that leave no doubt."""
-    attribute = attribute_of(new.content)
-    return attribute is not None and attribute_of(old.content) == attribute and _is_one_thing(new, old)
+def sets_the_same(new: MemoryEntry, known: KnownFact) -> Finding | None:
+    """What it means for an older fact that a new one sets the same attribute of the same subject, without doubt.
+
+    It loses the part that sets it. Both stay where that part cannot be told from the others, or where one of the two is
+    what somebody else says.
+    """
+    old = known.entry
+    shared = [
+        attribute
+        for attribute in attributes_set_by(new.content)
+        if (part := part_that_sets(old.content, attribute)) and _is_one_thing(new.content, part)
+    ]
+    if not shared:
+        return None
+    residue = residue_without_attributes(old.content, new.content, shared)
+    if residue is None or not said_by_the_same(new, old):
+        return Finding(known, CONFLICTS, 1.0, reason="the same attribute, and a part of it has changed")
+    return Finding(known, REPLACES, 1.0, residue, "the same attribute")
 
 
-def _is_one_thing(new: MemoryEntry, old: MemoryEntry) -> bool:
+def _is_one_thing(new: str, old: str) -> bool:
     """Whether nothing in their words says that two facts are about different things."""
-    return not about_different_things(new.content, old.content) and not forbids(new.content, old.content)
+    return not about_different_things(new, old) and not forbids(new, old)

@@ -47,7 +47,7 @@ def forget_named(deps: LongtermDeps, scope: str, messages: Sequence[tuple[str, M
 def _meant(deps: LongtermDeps, scope: str, topic: Topic, name: str | None, said_at: datetime) -> Iterator[MemoryEntry]:
     """The facts that the same person has told of a topic; of a person not who that is."""
     filters = Filters((scope,), memory_types=(FACT_TYPE,))
-    found = deps.similar.answer(Request(topic.text, filters, limit=_LOOKED_AT, mode="keyword"))
+    found = deps.similar.answer(Request(topic.text, filters, limit=_LOOKED_AT, mode="keyword", rerank=False))
     near = {fact.id: fact for fact in (*found, *deps.store.facts(scope, limit=_LOOKED_AT))}
     for fact in near.values():
         claim = fact.source.claim

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from jiyi.longterm.claim_reading import attribute_of
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
 from jiyi.text.statements.about.persons import SURNAMES
@@ -20,9 +19,8 @@ from jiyi.text.statements.about.phrases_en import predicate_en
 from jiyi.text.statements.about.phrases_zh import predicate_zh
 from jiyi.text.statements.about.subject_phrases import names_its_subject, phrases_of
 from jiyi.text.statements.about.subjects import PRONOUN, starts_with_subject, subject_words
-from jiyi.text.statements.parts.claims import pieces_of
 
-__all__ = ["HEADING", "relative_named_in", "residue_without_attribute", "says_something", "without_pieces"]
+__all__ = ["HEADING", "relative_named_in", "says_something", "without_pieces"]
 
 HEADING: Final = re.compile(r"[:：]\s*$")
 _ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
@@ -51,6 +49,20 @@ _BEFORE_LIST: Final = re.compile(
 _ONLY_NAMES: Final = re.compile(r"(?:[A-Z][\w'&]*(?:,? and |, | |\.$|$))+$")
 _COUNTED: Final = re.compile(r"[一两三四几\d]+[把台只条个张辆件套本份盆]")
 _NEGATED: Final = re.compile(r"\b(?:not|never|no)\b|n't\b|不|没")
+# Models write of the user in the third person.
+_THE_USER: Final = re.compile(r"[Tt]he user\b|User(?= [a-z]|'s name\b)|用户")
+# One more of what somebody takes or has: (I take metformin in the morning and) ramipril at night.
+_TAKES: Final = re.compile(
+    r"\b(?:takes?|taking|have|has|had|use[sd]?|using|owns?|drinks?|eats?|speaks?|plays?|teach(?:es)?|grows?|collects?"
+    r"|likes?|loves?|hates?|drives?|keeps?|needs?|am on|is on|i'm on)$",
+    re.IGNORECASE,
+)
+_NOUN_PHRASE: Final = re.compile(r"[a-z][\w-]+(?: |$)")
+_NO_NOUN: Final = re.compile(
+    r"(?:in|on|at|for|with|from|to|of|by|near|since|about|every|each|once|twice|sometimes|often|always|never|usually|mostly"
+    r"|only|also|then|now|not|so|but|or|that|which|who|because|if|when|while|if|as|it|its|they|he|she|we|you|i|there|this"
+    r"|these|those|very|quite|really|still|just|all|both|up|out|off|down|after|before|until|during)\b"
+)
 _HE_OR_SHE: Final = re.compile(r"^(?:he|she|they|he's|she's|they're)\b|^[他她]")
 _OWNED: Final = re.compile(
     r"(?:'s|’s) [a-z][\w -]*?(?= (?:is|are|was|has|will|starts)\b)|的[^，是在有定]{1,8}(?=是|在|有|定)"
@@ -97,13 +109,6 @@ def relative_named_in(fact: str, message: str) -> tuple[str, str]:
     return name, found[0] if found["place"] and name not in message else f"{who}叫{name}"
 
 
-def residue_without_attribute(text: str) -> str:
-    """What a fact says besides the piece that sets an attribute; empty when that is all of it."""
-    pieces = pieces_of(text)
-    setting = [number for number, piece in enumerate(pieces) if attribute_of(piece) is not None]
-    return without_pieces(pieces, {setting[0]}) if len(pieces) > 1 and len(setting) == 1 else ""
-
-
 def without_pieces(pieces: Sequence[str], gone: AbstractSet[int]) -> str:
     """What is left of a fact: all its other parts, with its subject; empty when they say nothing."""
     heading = HEADING.search(pieces[0]) is not None
@@ -115,7 +120,8 @@ def without_pieces(pieces: Sequence[str], gone: AbstractSet[int]) -> str:
         or not any(says_something(fold(piece)) for piece in left)
     ):
         return ""
-    whole = text if left[0] is pieces[0] else _as_listed(text, pieces[0]) or _readable(text, pieces[0])
+    first = pieces[0]
+    whole = text if left[0] is first else _as_listed(text, first) or _of_user(text, first) or _readable(text, first)
     return _with_thing(whole, pieces[0]) if _ONLY_A_TIME.match(whole) else whole
 
 
@@ -137,6 +143,16 @@ def _with_thing(time: str, first: str) -> str:
     return f"{thing}：{time}" if has_han(thing) else f"{thing}: {time}"
 
 
+def _of_user(text: str, first: str) -> str:
+    """The rest of what a model wrote of the user, who is named in its first part; empty where it needs no more."""
+    user = _THE_USER.match(first)
+    pronoun = PRONOUN.search(fold(text)) is not None
+    if user is None or (not pronoun and (predicate_zh if has_han(text) else predicate_en)(text) != ""):
+        return ""
+    named, sign = ("用户", "：") if has_han(user[0]) else ("The user", ": ")
+    return f"{named}{sign if pronoun else sign[1:]}{text}"
+
+
 def _readable(text: str, first: str) -> str:
     """The rest of a fact without its first part, with what it needs of that part to be read alone."""
     folded = fold(text)
@@ -156,11 +172,18 @@ def _readable(text: str, first: str) -> str:
     if begins == "" and not pronoun and (han or _COORDINATED.search(first)):
         # It begins with a verb: (I hate mushrooms and) cook on gas. Not so (I have the Pro plan,) billed yearly.
         return f"{who}{text}" if han else f"{'We' if who.lower().startswith('we') else 'I'} {text}"
-    one_more = _LISTED.search(first) if han else _ONE_MORE.search(text)
+    one_more = _LISTED.search(first) if han else _ONE_MORE.search(text) or _is_one_more(verb, first, text)
     if verb and begins is None and not pronoun and one_more and not _NEGATED.search(fold(first)):
         # One more of a list: (I've got a cat,) a dog and a parrot.
         return f"{verb}{text}" if han else f"{verb} {text}"
     return f"{who}{text}" if han and not pronoun else text
+
+
+def _is_one_more(verb: str | None, first: str, text: str) -> bool:
+    """Whether a text without a verb goes on with what the verb before it takes."""
+    listed = _COORDINATED.search(first) is not None or first.rstrip().endswith(",")
+    takes = bool(verb) and _TAKES.search(verb or "") is not None
+    return listed and takes and _NOUN_PHRASE.match(text) is not None and _NO_NOUN.match(text) is None
 
 
 def _subject_in(first: str, who: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -13,15 +12,14 @@ from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.reflection import without_repetition
 from jiyi.longterm.router import Route, route
 from jiyi.model.domain import GENERAL_CHAT
-from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
+from jiyi.model.recalled import notes_of
 from jiyi.model.relevance import fitting
 from jiyi.model.scope import visible_scopes
-from jiyi.model.scoring import FinalWeights, time_decay
+from jiyi.model.scoring import FinalWeights
 from jiyi.recall.last_access import note_access
-from jiyi.recall.reflections import in_free_places, split
-from jiyi.recall.request import Request
-from jiyi.text import fold
+from jiyi.recall.request import Answer, Request
 
 if TYPE_CHECKING:
     from jiyi.longterm.recently_recalled import RecentlyRecalled
@@ -83,8 +81,13 @@ class Retriever:
         as_of: datetime | None = None,
         fused: bool = False,
         zone: tzinfo | None = None,
+        min_relevance: float = 0.0,
     ) -> RelevantMemories:
-        """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
+        """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`.
+
+        With `as_of` the same of what stood then: without what has come since, with what was corrected since. What is
+        less relevant than `min_relevance` is left out before the best are chosen.
+        """
         engine = self._deps.engine
         if engine is None:
             # Refused before the router is called, which may be a model.
@@ -95,15 +98,24 @@ class Retriever:
         notes = [where.note] if where.note else []
         if where.skips:
             return RelevantMemories(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
-        hits = self._search(
-            engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused, zone=zone
-        )
-        if not hits and where.filter and where.by != "caller":
-            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of, fused=fused, zone=zone)
-            if hits:
+        # What does not fit may be newer or more important: where it is left out, all that are weighed are looked at.
+        asked = max(candidates, limit) if min_relevance > 0 else limit
+
+        def search(among: tuple[str, ...]) -> Answer:
+            return self._search(engine, scope, query, weights, candidates, asked, among, as_of, fused=fused, zone=zone)
+
+        answer = search(where.filter)
+        if not (answer.hits or answer.reflections) and where.filter and where.by != "caller":
+            answer = search(())
+            if answer.hits or answer.reflections:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
-        self._recalled.note(scope, [hit.content for hit in hits])
-        return RelevantMemories(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
+        notes += notes_of(answer.coverage)
+        hits, reflections = answer.hits, list(answer.reflections)
+        if min_relevance > 0:
+            hits, reflections = fitting(hits, min_relevance), fitting(reflections, min_relevance)
+        found = without_repetition(hits, reflections, limit, lambda facts: self._unopposed(scope, facts))
+        self._recalled.note(scope, [hit.content for hit in found])
+        return RelevantMemories(found, domains=where.domains, routed_by=where.by, notes=tuple(notes))
 
     def _search(
         self,
@@ -118,30 +130,30 @@ class Retriever:
         *,
         fused: bool,
         zone: tzinfo | None,
-    ) -> list[MemoryEntry]:
-        filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains)
+    ) -> Answer:
+        filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains, known_at=as_of)
         request = Request(
             query=query,
             filters=filters,
-            limit=limit if as_of is None else max(candidates, limit),
+            limit=limit,
             weights=weights,
             candidates=candidates,
             now=as_of or self._deps.now(),
             zone=zone,
             by_similarity=not fused,
+            restored=() if as_of is None else self._corrected_since(filters.scopes, as_of),
         )
-        answer = engine.answer_apart(request)
-        if as_of is None:
-            return without_repetition(
-                answer.hits, answer.reflections, limit, lambda facts: self._unopposed(scope, facts)
-            )
-        return self._as_of(query, [*answer.hits, *answer.reflections], filters, weights, limit, as_of)
+        return engine.answer_apart(request)
 
     def _unopposed(self, scope: str, facts: Sequence[MemoryEntry]) -> bool:
         """Whether none of these facts is in an open conflict, which a reflection in its place would not show."""
         conflicts = open_conflicts(self._deps, visible_scopes(scope))
         opposing = {newer.id for each in conflicts.newer.values() for newer in each}
         return not any(fact.id in conflicts or fact.id in opposing for fact in facts)
+
+    def _corrected_since(self, scopes: Sequence[str], as_of: datetime) -> tuple[MemoryEntry, ...]:
+        """What stood then and was corrected since: no index holds it any more."""
+        return tuple(entry for entry, _ in self._deps.store.superseded(scopes, as_of, limit=_MAX_SUPERSEDED))
 
     def note_shown(self, scope: str, hits: Sequence[MemoryEntry]) -> None:
         """Note that memories were shown: the time of access moves, and that counts little.
@@ -168,62 +180,6 @@ class Retriever:
         ids = list(dict.fromkeys(entry.id for entry in found if entry.is_active))
         note_access(self._deps.records, scope, ids, at=self._deps.now(), used=True)
         return ids
-
-    # --- looking back -----------------------------------------------------------------------------------------------
-
-    def _as_of(
-        self,
-        query: str,
-        hits: list[MemoryEntry],
-        filters: Filters,
-        weights: FinalWeights,
-        limit: int,
-        as_of: datetime,
-    ) -> list[MemoryEntry]:
-        """What stood then: what has come since is left out, what was corrected since is put back.
-
-        The indexes no longer hold what was corrected, so that all are compared with the question directly.
-        """
-        corrected = self._deps.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
-        past = [replace(entry, is_active=True) for entry, _ in corrected]
-        # A memory that was imported later counts from the time at which it was said.
-        known = [hit for hit in hits if min(hit.created_at, hit.event_time) <= as_of]
-        found = [*known, *(entry for entry in past if filters.admits(entry))]
-        relevances = self._relevance(query, [entry.content for entry in found])
-        weighed = []
-        for entry, (similarity, coverage) in zip(found, relevances, strict=True):
-            relevance = max(similarity, coverage)
-            if relevance <= 0:
-                continue
-            decay = time_decay(entry.last_accessed_at, as_of, weights.decay_rate)
-            parts = {
-                "similarity": similarity,
-                "coverage": coverage,
-                "relevance": relevance,
-                "decay": decay,
-                "importance": entry.importance_score,
-                "final": weights.final_score(relevance, decay, entry.importance_score),
-            }
-            shown = entry if entry in known else replace(entry, is_active=False)
-            weighed.append(shown.as_hit(relevance, Explanation(parts)))
-        weighed.sort(key=lambda hit: (-(hit.final_score or 0.0), hit.id))
-        facts, reflections = split(weighed)
-        return in_free_places(facts[:limit], reflections, limit)
-
-    def _relevance(self, query: str, texts: list[str]) -> list[tuple[float, float]]:
-        """For each text how similar its meaning is, and which share of the question's words it has."""
-        wanted = set(self._deps.analyzer.query(fold(query)).words)
-        coverage = [
-            len(wanted & set(self._deps.analyzer.analyze(fold(text)).words)) / len(wanted) if wanted else 0.0
-            for text in texts
-        ]
-        if self._deps.embedder is None or not texts:
-            return [(0.0, share) for share in coverage]
-        vectors = self._deps.embedder.embed([query, *texts])
-        return [
-            (min(1.0, max(0.0, float(vectors[0] @ vector))), share)
-            for vector, share in zip(vectors[1:], coverage, strict=True)
-        ]
 
 
 def _was_asked_for(hit: MemoryEntry) -> bool:

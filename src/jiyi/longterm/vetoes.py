@@ -10,8 +10,9 @@ from jiyi.text.normalize import fold
 from jiyi.text.stated_attributes import stated_attributes
 from jiyi.text.statements.about.content_words import content_words
 from jiyi.text.statements.about.persons import about_other_persons, persons_of
-from jiyi.text.statements.about.subjects import USER, relations_in, subject_of
+from jiyi.text.statements.about.subjects import PRONOUN, USER, mentions_subject, relations_in, subject_of
 from jiyi.text.statements.parts.claims import clauses_of
+from jiyi.text.statements.parts.reported_speech import quotes_another, reported_in
 from jiyi.text.statements.replacing.beginnings import takes_up_something_else
 from jiyi.text.statements.replacing.change_words import adds, is_bygone, is_exception, is_mistake
 from jiyi.text.statements.replacing.ended_things import ends_something_else
@@ -56,6 +57,7 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
     persons = persons_of(message)
     return [
         about_other_persons(message, fact, persons)
+        or _is_of_another_speaker(message, fact)
         or changes_nothing_of(message, fact)
         or ends_something_else(message, fact)
         or takes_up_something_else(message, fact)
@@ -113,6 +115,15 @@ def takes_back(message: str, fact: str) -> bool:
         if len(denied) > 1 and denied <= known:
             return True
     return False
+
+
+def _is_of_another_speaker(message: str, fact: str) -> bool:
+    """Whether the speaker tells of themselves, and a fact has the "I" of somebody who is quoted."""
+    if not quotes_another(fact) or quotes_another(message):
+        return False
+    said, reported = fold(message), reported_in(fact)
+    of_speaker = subject_of(said) == USER and PRONOUN.search(said) is None and _SPEAKER.search(said) is not None
+    return of_speaker and (reported is None or not mentions_subject(said, reported.by))
 
 
 def _only_one(said: str, known: str, one: re.Pattern[str], other: re.Pattern[str]) -> bool:

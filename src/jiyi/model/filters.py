@@ -48,6 +48,10 @@ class Filters:
     alive_at: datetime | None = None
     """What had expired at this moment is left out; `None` means now. Of what was archived because it had expired later,
     nothing is left out."""
+    known_at: datetime | None = None
+    """What was neither stored nor happened by this moment is left out; `None` admits everything."""
+    also_active: frozenset[str] = frozenset()
+    """Ids of inactive entries that are admitted like active ones: they were active at the time that is asked about."""
     beyond_expired: bool = False
     """Indexes are to look beyond what has expired: there is so much of it that the rest might be missed."""
 
@@ -75,7 +79,8 @@ class Filters:
     @property
     def has_unindexed(self) -> bool:
         """Whether there are conditions that only the record store can check: no index holds what they ask for."""
-        return bool(self.where or self.key_prefix or self.namespace or self.beyond_expired)
+        of_a_time = self.known_at is not None or bool(self.also_active)
+        return of_a_time or bool(self.where or self.key_prefix or self.namespace or self.beyond_expired)
 
     @property
     def needs_record_check(self) -> bool:
@@ -85,7 +90,11 @@ class Filters:
     def admits(self, entry: MemoryEntry) -> bool:
         """Whether the entry is active and meets every condition. The last word of every recall."""
         return (
-            (entry.is_active or (self.alive_at is not None and entry.archived_by_expiry))
+            (
+                entry.is_active
+                or entry.id in self.also_active
+                or (self.alive_at is not None and entry.archived_by_expiry)
+            )
             and entry.scope in self.scopes
             and (not self.categories or entry.category in self.categories)
             and (not self.memory_types or entry.memory_type in self.memory_types)
@@ -100,6 +109,7 @@ class Filters:
             and (not self.where or matches(self.where, entry.metadata))
             and (not self.key_prefix or (entry.key is not None and entry.key.startswith(self.key_prefix)))
             and (not self.namespace or entry.namespace[: len(self.namespace)] == self.namespace)
+            and (self.known_at is None or min(entry.created_at, entry.event_time) <= self.known_at)
             and (entry.expires_at is None or not entry.has_expired(self.alive_at or clock.utc_now()))
         )
 

@@ -9,8 +9,8 @@ from typing import Final
 from jiyi.model.storable import INVISIBLE
 
 LOGGERS: Final = (
-    *("agent", "chat", "compat.mem0", "config", "feed", "index", "jobs", "longterm", "memory", "notes", "runtime"),
-    *("scope", "requests", "server"),
+    *("agent", "chat", "compat.mem0", "config", "feed", "index", "jobs", "longterm", "memory", "notes", "recall"),
+    *("runtime", "scope", "requests", "server"),
 )
 """The loggers below `jiyi`."""
 

@@ -68,7 +68,7 @@ class NoteFile:
     """Below the workspace, with `/`."""
     stamp: FileStamp
     digest: str
-    """Of its bytes; empty when they could not be read."""
+    """Of its bytes, with the rules by which they were read; empty when they could not be read."""
     checked: int
     """When its bytes were read, in nanoseconds since 1970."""
     shared: bool = False

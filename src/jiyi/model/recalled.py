@@ -8,7 +8,8 @@ from typing import Final
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 
 NO_EMBEDDER: Final = "no embedder is configured"
-"""The note of the vectors in a memory that was opened without an embedder. That was chosen, and nothing failed."""
+"""The note of the vectors in a memory that was opened without an embedder."""
+_BY_WORDS: Final = f"{NO_EMBEDDER}, so memories are found by words and tags, not by meaning"
 
 
 class RecalledEntries(list[MemoryEntry]):
@@ -20,6 +21,12 @@ class RecalledEntries(list[MemoryEntry]):
 
 
 def notes_of(coverage: Iterable[IndexCoverage]) -> tuple[str, ...]:
-    """Which indexes failed and why, in words, each once."""
-    failed = (index for index in coverage if not index.answered and index.note not in {"", NO_EMBEDDER})
-    return tuple(dict.fromkeys(f"{index.index} did not answer: {index.note}" for index in failed))
+    """What did not answer and why, in words, each once."""
+    silent = (index for index in coverage if not index.answered and index.note)
+    # That there is no embedder was chosen: nothing failed, but whoever asked for meanings has to know.
+    return tuple(
+        dict.fromkeys(
+            _BY_WORDS if index.note == NO_EMBEDDER else f"{index.index} did not answer: {index.note}"
+            for index in silent
+        )
+    )

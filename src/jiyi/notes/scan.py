@@ -44,6 +44,8 @@ _BATCH_PIECES: Final = 2_000
 _TICK_NANOSECONDS: Final = 50_000_000
 _MAX_TAGS: Final = 64
 _MAX_TAG_CHARACTERS: Final = 100
+_RULES: Final = 2
+"""Raise this whenever a file gives other pieces: files that were read by other rules are read again."""
 _UNREAD: Final = "it cannot be searched"
 
 
@@ -121,7 +123,7 @@ class Scanner:
             data, _ = self._files.read(known.path, max_bytes=self._max_bytes)
         except (FileNotFoundError, NotesError, InvalidInputError):
             return False
-        return _digest(data) == known.digest
+        return _bytes_of(known.digest) == _bytes_of(_digest(data))
 
     def _known(self) -> Mapping[str, NoteFile]:
         """What is known of the files; read again when another process has changed it since."""
@@ -150,6 +152,8 @@ class Scanner:
         """Whether the file is certainly the one that was read."""
         if known is None or known.stamp != stamp or known.problem.startswith(_UNREAD):
             return False
+        if _rules_of(known.digest) < _RULES:
+            return False
         # It was read long enough after its last change that a later one would show.
         settled = known.checked - max(stamp.modified, stamp.changed) > _TICK_NANOSECONDS
         return settled or self._certain.get(known.path) == stamp
@@ -166,7 +170,7 @@ class Scanner:
             return _unread(path, known, listed, checked, f"{_UNREAD}: {reason}")
         digest = _digest(data)
         unread = known is not None and known.problem.startswith(_UNREAD)
-        if known is not None and known.digest == digest and known.stamp == stamp and not unread:
+        if known is not None and _same_reading(known.digest, digest) and known.stamp == stamp and not unread:
             if checked - max(stamp.modified, stamp.changed) > _TICK_NANOSECONDS:
                 self._certain[path] = stamp
             return None
@@ -228,7 +232,23 @@ class Scanner:
 
 
 def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    """Of the bytes, behind the rules by which they are read."""
+    return f"{_RULES}-{hashlib.blake2b(data, digest_size=16).hexdigest()}"
+
+
+def _bytes_of(digest: str) -> str:
+    return digest.rpartition("-")[2]
+
+
+def _rules_of(digest: str) -> int:
+    """By which rules a file was read. The first were not written down."""
+    rules = digest.rpartition("-")[0]
+    return int(rules) if rules.isdecimal() else 1
+
+
+def _same_reading(known: str, digest: str) -> bool:
+    """Whether the same bytes were read by these rules, or by those of a later version."""
+    return _bytes_of(known) == _bytes_of(digest) and _rules_of(known) >= _rules_of(digest)
 
 
 def _unread(path: str, known: NoteFile | None, listed: FileStamp, checked: int, problem: str) -> NoteUpdate | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -293,8 +294,8 @@ class ScopeReader(Protocol):
         """Whether these scopes are small, as far as it is known without asking."""
         ...
 
-    def read(self, filters: Filters, vector: Vectors | None, *, bigrams: bool) -> Reading | None:
-        """All of these scopes, compared with the vector if there is one; without `bigrams` only words are asked for.
+    def read(self, filters: Filters, vector: Vectors | None, *, fields: AbstractSet[str]) -> Reading | None:
+        """All of these scopes, compared with the vector if there is one, with these `fields`: `words`, `bigrams`.
 
         `None` when they are too large for that, or the text index is behind in them, or an index is missing or not to
         be trusted: then each index has to be brought up to date and asked by itself.

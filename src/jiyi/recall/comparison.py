@@ -5,33 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jiyi.recall.proposers import RECORDS, VECTORS, Proposer, ask
 from jiyi.recall.ranking import rank
 from jiyi.recall.reflections import split
-from jiyi.recall.request import Answer
-from jiyi.recall.reranking import rerank
+from jiyi.recall.request import Answer, Request
 
 if TYPE_CHECKING:
     from jiyi.model.entry import IndexCoverage, MemoryEntry
-    from jiyi.ports import RecordStore, Reranker, TermRow, TermStatistics
+    from jiyi.ports import RecordStore
     from jiyi.recall.gather import CandidateSet
     from jiyi.recall.search import Search
     from jiyi.recall.settings import RecallSettings
+    from jiyi.recall.sources import TextAnswer
     from jiyi.text import Analyzer
-
-
-class TextAnswer(NamedTuple):
-    """A search, and what its text source has answered so far. Each step returns one that knows more."""
-
-    search: Search
-    coverage: list[IndexCoverage]
-    proposed: Sequence[str] = ()
-    statistics: TermStatistics | None = None
-    """`None` where the text source did not answer."""
-    ahead: Sequence[TermRow] = ()
-    """Proposals that were read already; each has no neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +30,12 @@ class Comparison:
     analyzer: Analyzer
     settings: RecallSettings
     proposers: Sequence[Proposer]
-    reranker: Reranker | None
+    reranks: bool
+    """Whether there is a reranker."""
+
+    def is_reranked(self, request: Request) -> bool:
+        """Whether the reranker is asked for this request."""
+        return self.reranks and request.rerank and request.weights is None and request.mode != "tags"
 
     def answer(self, text: TextAnswer, coverage: list[IndexCoverage], now: datetime) -> Answer | None:
         """The best of what was proposed; `None` when no source could answer."""
@@ -80,9 +73,9 @@ class Comparison:
     def _ranked(
         self, search: Search, found: CandidateSet, coverage: tuple[IndexCoverage, ...], now: datetime
     ) -> list[MemoryEntry]:
+        """The best hits; more than asked for where a reranker will choose among them."""
         request = search.request
-        if self.reranker is None or request.weights is not None or not request.rerank:
-            return rank(search, found, coverage, now, self.store, self.analyzer)
-        wide = search._replace(request=replace(request, limit=max(request.limit, self.settings.rerank_candidates)))
-        hits = rank(wide, found, coverage, now, self.store, self.analyzer)
-        return rerank(self.reranker, request.query, hits, self.settings)[: request.limit]
+        if self.is_reranked(request):
+            wide = max(request.limit, self.settings.rerank_candidates)
+            search = search._replace(request=replace(request, limit=wide))
+        return rank(search, found, coverage, now, self.store, self.analyzer)

@@ -1,4 +1,4 @@
-"""One thing once: a fact and the message it was made of, or two texts with the same words, are one hit."""
+"""One thing once: a fact and the message that says it, or two texts with the same words, are one hit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE
+from jiyi.recall.wording import say_the_same, tells
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import HAN
 from jiyi.text.questions import question_share
@@ -29,13 +30,18 @@ _NEGATING: Final = """
 _OTHER_PEOPLE: Final = "he him his she her hers they them their theirs 他 她 他们 她们"
 _TELLING: Final = frozenset((_NEGATING + _OTHER_PEOPLE).split())
 """Stop words by which two texts say different things."""
-_KEEPING: Final = "rememb note 请 记住 记得 记下 下来 记下来 一下 备忘"
-"""Terms of what is said around a fact to have it kept, or to confirm that: no part of it."""
+_KEEPING: Final = "rememb note user 用户 请 记住 记得 记下 下来 记下来 一下 备忘"
+"""Terms of what is said around a fact to have it kept, to confirm that, or of whom it is: no part of it."""
+_ACKNOWLEDGING: Final = "get got understand great sure good nice know 好 好的 收到 明白 知道 了解 会"
+"""Terms by which a reply says only that it was heard."""
 _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
-_MIN_TERMS: Final = 2
+_MORE_DIFFERENT: Final = 5
+"""Texts are compared if at most so many more terms differ than are common, stop words aside."""
 _ASKS: Final = 0.5
 """From this share on a text is a question, which is never the same as a statement."""
+_ONLY_ASKS: Final = 0.95
+"""From this share on a message says nothing beside its question."""
 
 
 class Same(NamedTuple):
@@ -70,7 +76,7 @@ class DuplicateFilter:
             if echoed is not None:
                 return echoed
             for other, other_place in self._kept:
-                same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
+                same = self._tells(entry, place, other, other_place) or self._same(entry, place, other, other_place)
                 if same and self._has_words_of(other_place, place):
                     if entry.key is not None:
                         self._with_key.add(other.id)
@@ -91,14 +97,14 @@ class DuplicateFilter:
         """For a fact: a reply that only repeats it ("Noted, Lena is …") gives way to who said it, or to the fact."""
         if entry.memory_type == MESSAGE_TYPE or not entry.source.references:
             return None
-        role = "user" if entry.source.said_by_user else "assistant"
         made_of = [each for each in self._kept if _is_made_of(entry, each[0])]
-        said = next((each for each in made_of if each[0].role == role), (entry, place))
-        told = self._terms_of(place) | self._terms_of(said[1]) | _says_nothing()
+        said = next((each for each in made_of if _says(each[0], entry)), (entry, place))
         echoes = [
             (other, other_place)
             for other, other_place in made_of
-            if other.role != role and self._terms_of(other_place) <= told and self._has_words_of(said[1], other_place)
+            if other.role != _speaker(entry)
+            and self._only_repeats(other, other_place, (entry, place), said)
+            and self._has_words_of(said[1], other_place)
         ]
         if not echoes:
             return None
@@ -114,6 +120,26 @@ class DuplicateFilter:
         self._keep(entry, place)
         return Same(said[0].id, folded)
 
+    def _tells(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
+        """Whether one is a fact, and the other a message of which it was made and that says it."""
+        if not _is_made_of(entry, other):
+            return False
+        message, fact = (entry, place), (other, other_place)
+        if entry.memory_type != MESSAGE_TYPE:
+            message, fact = fact, message
+        return _says(message[0], fact[0]) or (
+            message[0].role != _speaker(fact[0]) and self._only_repeats(*message, fact)
+        )
+
+    def _only_repeats(self, reply: MemoryEntry, place: int, *told: tuple[MemoryEntry, int]) -> bool:
+        """Whether a reply says nothing but what was told: first the fact, then where it was said."""
+        if _asks(reply) or not self._terms_of(told[0][1]) & _negates() <= self._terms_of(place):
+            return False
+        known = frozenset[int]().union(*(self._terms_of(each) for _, each in told))
+        if not self._terms_of(place) <= known | _says_nothing() | _acknowledges():
+            return False
+        return any(_in_same_order(reply.content, each.content) for each, _ in told)
+
     def _may_be_same(self, entry: MemoryEntry) -> bool:
         """Whether it has to be compared at all: not if all have keys, and either all are messages or none is."""
         if entry.key is None or self._without_key:
@@ -121,7 +147,7 @@ class DuplicateFilter:
         return self._messages != (len(self._kept) if entry.memory_type == MESSAGE_TYPE else 0)
 
     def _same(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
-        """Whether two texts have the same words in one order, but for words that say nothing. "Not" says something.
+        """Whether two texts have the same words in one order, but for what says nothing. "Not" says something.
 
         Keys and days tell things apart: the same text under two keys is two things, and on two days two events.
         """
@@ -131,8 +157,13 @@ class DuplicateFilter:
         if _spelling(entry.content) == _spelling(other.content):
             return _asks(entry) == _asks(other)
         own, others = self._terms_of(place), self._terms_of(other_place)
-        same_words = len(own & others) >= _MIN_TERMS and (own ^ others) <= _says_nothing()
-        return same_words and _in_same_order(entry.content, other.content) and _asks(entry) == _asks(other)
+        common = len((own & others) - _says_nothing())
+        if not common or len((own ^ others) - _says_nothing()) > common + _MORE_DIFFERENT:
+            return False
+        if _asks(entry) != _asks(other):
+            return False
+        one_speaker = entry.role == other.role
+        return say_the_same(entry.content, other.content, one_speaker=one_speaker)
 
     def _terms_of(self, place: int) -> frozenset[int]:
         """Kept: each is compared with all that are better."""
@@ -145,6 +176,16 @@ class DuplicateFilter:
 @cache
 def _says_nothing() -> frozenset[int]:
     return frozenset(map(term_id, ((ENGLISH | CHINESE) - _TELLING) | set(_KEEPING.split())))
+
+
+@cache
+def _negates() -> frozenset[int]:
+    return frozenset(map(term_id, _NEGATING.split()))
+
+
+@cache
+def _acknowledges() -> frozenset[int]:
+    return frozenset(map(term_id, _ACKNOWLEDGING.split()))
 
 
 def _in_same_order(one: str, other: str) -> bool:
@@ -179,6 +220,18 @@ def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:
     if one.source.kind in _MADE_OF_OTHERS or other.source.kind in _MADE_OF_OTHERS:
         return False
     return one.scope == other.scope and not set(one.source.references).isdisjoint(other.source.references)
+
+
+def _speaker(fact: MemoryEntry) -> str:
+    """Who said what a fact was made of."""
+    return "user" if fact.source.said_by_user else "assistant"
+
+
+def _says(message: MemoryEntry, fact: MemoryEntry) -> bool:
+    """Whether who told a fact says it in this message: most of its words, and all of its names and figures."""
+    if message.role != _speaker(fact) or question_share(message.content) >= _ONLY_ASKS:
+        return False
+    return _spelling(message.content) == _spelling(fact.content) or tells(message.content, fact.content)
 
 
 def _asks(entry: MemoryEntry) -> bool:

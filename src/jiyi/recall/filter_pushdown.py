@@ -19,6 +19,14 @@ _MAX_LISTED_IDS: Final = 12_000
 """Up to here reading the ids of what may meet a condition takes less time than checking it for each proposal."""
 
 
+def with_restored(request: Request) -> Request:
+    """The request whose filters admit its restored entries; of these only those that meet the other conditions."""
+    if not request.restored:
+        return request
+    filters = replace(request.filters, also_active=frozenset(entry.id for entry in request.restored))
+    return replace(request, filters=filters, restored=tuple(each for each in request.restored if filters.admits(each)))
+
+
 def push_down_filters(request: Request, store: RecordStore) -> Request:
     """With what the records know of the conditions that no index can check.
 

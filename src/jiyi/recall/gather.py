@@ -14,7 +14,7 @@ from jiyi.model import clock
 from jiyi.model.entry import REFLECTION_TYPE
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TIMED
-from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
+from jiyi.recall.scorer import BARE, NOBODY, Candidates, FieldCounts
 from jiyi.text.questions import asks_about_requests, is_question
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words
@@ -79,9 +79,7 @@ def gather(
         scored = np.asarray([place for place in scored if ids[place] in admitted], dtype=np.int64)
     candidates = scored.tolist()
     times = np.asarray([row.event_time for row in rows], dtype=np.int64)
-    row_question_share = np.zeros(len(rows))
-    if threads.conversation.any():
-        row_question_share = np.where(threads.conversation, [row.question_share for row in rows], 0.0)
+    row_question_share = _question_shares(rows, threads, weights)
     conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
     words = _Terms.of([row.words for row in rows], [row.word_counts for row in rows])
     word_counts, related = _counts_and_related(question.words, words, with_related=vectors is not None)
@@ -263,6 +261,18 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
         found[row + step, _STEPS.index(-step)] = row
         found[row, _STEPS.index(step)] = row + step
     return found
+
+
+def _question_shares(rows: Sequence[TermRow], threads: _Threads, weights: ScoringWeights) -> Floats:
+    """Row -> share of its text that answers nothing; outside conversations only where that is all of a short text.
+
+    A note with a question and its answer, and a long one, count as they are.
+    """
+    share = np.asarray([row.question_share for row in rows], dtype=np.float64)
+    if not share.any():
+        return share
+    short = np.asarray([row.length for row in rows]) <= weights.question_length
+    return np.where(threads.conversation | ((share >= BARE) & short), share, 0.0)
 
 
 def _unanswered(

@@ -1,7 +1,7 @@
 """Proposers: each names entries that may answer a question. The scorer decides afterwards.
 
-To add one, write a class with `name`, `needs` and `propose`, and put it into `PROPOSERS`. It is then asked wherever
-recall looks: the indexes one by one, or small scopes that were read at once.
+To add one, write a class with `name`, `needs`, `fields` and `propose`, and put it into `PROPOSERS`. It is then
+asked wherever recall looks: the indexes one by one, or small scopes that were read at once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from jiyi.recall.search import passing
 if TYPE_CHECKING:
     from jiyi.model.filters import Filters
     from jiyi.ports import TextSource
+    from jiyi.recall.question import Question
     from jiyi.recall.search import Search
 
 TEXT, VECTORS, RECORDS = "text", "vectors", "records"
@@ -35,6 +36,13 @@ class Proposer(Protocol):
     @property
     def needs(self) -> str:
         """The source it asks: `text`, `vectors` or `records`. It is not asked when that source did not answer."""
+        ...
+
+    def fields(self, question: Question) -> Sequence[str]:
+        """The fields of the texts, `words` or `bigrams`, in which it looks for this question.
+
+        What is read of small scopes holds no others.
+        """
         ...
 
     def propose(self, search: Search) -> Sequence[str]:
@@ -75,6 +83,11 @@ class WordProposer:
     name = "words"
     needs = TEXT
 
+    def fields(self, question: Question) -> Sequence[str]:
+        """The words of the texts."""
+        del question
+        return ("words",)
+
     def propose(self, search: Search) -> Sequence[str]:
         """Ids of the best matches by BM25."""
         found = self._matches(search, search.request.filters, search.word_limit)
@@ -93,6 +106,10 @@ class BigramProposer:
 
     name = "bigrams"
     needs = TEXT
+
+    def fields(self, question: Question) -> Sequence[str]:
+        """Pairs of characters, where the question has some."""
+        return ("bigrams",) if question.bigrams else ()
 
     def propose(self, search: Search) -> Sequence[str]:
         """Ids of the best matches by BM25."""
@@ -114,6 +131,11 @@ class VectorProposer:
     name = "vectors"
     needs = VECTORS
 
+    def fields(self, question: Question) -> Sequence[str]:
+        """No field of the texts."""
+        del question
+        return ()
+
     def propose(self, search: Search) -> Sequence[str]:
         """Ids of the most similar ones."""
         vectors = search.sources.vectors
@@ -131,6 +153,11 @@ class DateProposer:
     name = "dates"
     needs = RECORDS
 
+    def fields(self, question: Question) -> Sequence[str]:
+        """No field of the texts."""
+        del question
+        return ()
+
     def propose(self, search: Search) -> Sequence[str]:
         """Ids of the newest entries of these times."""
         dated, records = search.dated, search.sources.records
@@ -142,6 +169,11 @@ class DateProposer:
 
 
 PROPOSERS: Final[tuple[Proposer, ...]] = (WordProposer(), BigramProposer(), VectorProposer(), DateProposer())
+
+
+def fields_needed(proposers: Sequence[Proposer], question: Question) -> frozenset[str]:
+    """The fields of the texts that an answer needs: those of the proposers, and those that the scorer counts."""
+    return frozenset(question.fields).union(*(proposer.fields(question) for proposer in proposers))
 
 
 def ask(

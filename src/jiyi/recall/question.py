@@ -49,6 +49,11 @@ class Question(NamedTuple):
     only_dates: bool = False
     """Whether it asks for whatever was at a time; its words are those of the dates."""
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the texts that are compared with it."""
+        return ("words", "bigrams") if self.bigrams else ("words",)
+
     def periods(self, first: datetime, last: datetime, zone: tzinfo) -> list[Period]:
         """The times it names between two moments; a missing year stands for every year."""
         return [

@@ -15,6 +15,7 @@ from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.duplicates import DuplicateFilter, Same
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
+from jiyi.text.gibberish import is_gibberish
 from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
 from jiyi.text.rarity import share_unknown
 from jiyi.text.stopwords import CHINESE, ENGLISH
@@ -128,7 +129,7 @@ def _is_gibberish(search: Search, found: CandidateSet) -> bool:
         best = max(filter(math.isfinite, candidates.cosine.tolist()), default=0.0)
         if best - candidates.mean_cosine >= NO_LIKENESS:
             return False
-    return share_unknown(question.words) >= NO_WORDS
+    return share_unknown(question.words) >= NO_WORDS or is_gibberish(question.text, question.words)
 
 
 def _without_stop_words(question: Question, scores: Scores) -> Scores:
@@ -155,19 +156,21 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: Record
 
     request = search.request
     totals, relevances = rounded(scores.total), rounded(scores.relevance)
-    # A candidate that matches neither by words nor by meaning is not an answer.
+    weighing = relevances
     by_words = (scores.lexical > 0).tolist()
+    # A candidate that matches neither by words nor by meaning is not an answer.
     places = [place for place, total in enumerate(totals) if total > 0 or by_words[place]]
     if request.mode == "semantic" and (cosine := found.candidates.cosine) is not None:
         # Only what the vector index holds: it may not have taken in an entry yet.
         scored = found.candidates.scored
         places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
-    weighing = relevances
     if request.by_similarity and (vectors := search.sources.vectors) is not None and scores.similarity is not None:
         similar = set(search.most_similar(vectors))
         # An entry that the vector index has not taken in yet is found by its words, and counts by its share of them.
         compared = np.isfinite(scores.similarity)
-        places = [place for place in places if found.ids[place] in similar or not compared[place]]
+        found_by_words = {place for place in places if not compared[place]}
+        # The most similar ones are all weighed: importance and time of access may tell for what is a little less so.
+        places = [place for place, each in enumerate(found.ids) if each in similar or place in found_by_words]
         weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
     if request.min_relevance > 0:
         places = [place for place in places if relevances[place] >= request.min_relevance]

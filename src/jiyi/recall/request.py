@@ -45,6 +45,8 @@ class Request:
     left_out: frozenset[str] = frozenset()
     """Ids of entries that are not compared: what is being asked now is no answer to itself, and none is measured by
     it."""
+    restored: tuple[MemoryEntry, ...] = ()
+    """Inactive entries that are compared all the same: what stood at an earlier time and was corrected since."""
 
 
 class Answer(NamedTuple):

@@ -25,24 +25,24 @@ NAME = "reranker"
 """What it is called in the coverage of a hit, and its score among the parts."""
 
 
-def rerank(reranker: Reranker, query: str, hits: Sequence[MemoryEntry], settings: RecallSettings) -> list[MemoryEntry]:
-    """The first `rerank_candidates` hits in the order of the reranker, the others behind them.
+def rerank(
+    reranker: Reranker, query: str, hits: Sequence[MemoryEntry], settings: RecallSettings
+) -> tuple[list[MemoryEntry], IndexCoverage]:
+    """The first `rerank_candidates` hits in the order of the reranker, the others behind them; whether it answered.
 
     Each hit keeps its own relevance: the model says which hits are better, not how likely an answer is. When it fails,
     the order stays, and the coverage of every hit says why.
     """
     first, rest = list(hits[: settings.rerank_candidates]), list(hits[settings.rerank_candidates :])
-    if not first:
-        return rest
     coverage = IndexCoverage(NAME, answered=True, note=reranker.name)
     try:
         scores = _scores(reranker, query, [hit.content for hit in first], settings.rerank_seconds)
     except ModelError as error:
         failed = not_answered(coverage, error)
-        return [_covered(hit, failed, None) for hit in hits]
+        return [_covered(hit, failed, None) for hit in hits], failed
     order = sorted(range(len(first)), key=lambda place: -scores[place])
     placed = [_covered(first[place], coverage, scores[place]) for place in order]
-    return placed + [_covered(hit, coverage, None) for hit in rest]
+    return placed + [_covered(hit, coverage, None) for hit in rest], coverage
 
 
 def _scores(reranker: Reranker, query: str, texts: Sequence[str], seconds: float) -> list[float]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 NOBODY = -1
-_BARE: Final = 0.99
+BARE: Final = 0.99
 """From this share on a text is nothing but a question."""
 _SAME_QUESTION: Final = 0.9
 """A bare question with this share of the question's information is the same question, asked before."""
@@ -107,7 +107,7 @@ class Candidates(NamedTuple):
     query_is_question: bool
     """Whether the query is a question, not words to look for."""
     row_question_share: Floats
-    """Row -> share of its text that asks or answers nothing, in conversations."""
+    """Row -> share of its text that asks or answers nothing; outside conversations only where that is all of it."""
     standalone: NDArray[np.bool_]
     """Candidate -> whether it is in no conversation and has no time of its own."""
     in_conversation: NDArray[np.bool_]
@@ -280,7 +280,8 @@ def _neighbour_weights(candidates: Candidates, weights: ScoringWeights) -> Float
     # What follows a bare question may be its answer, unless it answers nothing itself.
     row_question_share = np.append(candidates.row_question_share, 0.0)
     itself = np.minimum(1.0, 2.0 * row_question_share[candidates.scored])
-    found[:, 0] += weights.answer * row_question_share[candidates.neighbours[:, 0]] * (1.0 - itself)
+    answers = weights.answer * row_question_share[candidates.neighbours[:, 0]] * (1.0 - itself)
+    found[:, 0] += np.where(candidates.in_conversation, answers, 0.0)
     return found
 
 
@@ -345,7 +346,7 @@ def _related(candidates: Candidates) -> Floats | None:
 
 def _best_answer(total: Floats, candidates: Candidates) -> float:
     """The value that the others are measured by: a bare question that was asked before is no answer."""
-    stating = total[candidates.row_question_share[candidates.scored] < _BARE]
+    stating = total[candidates.row_question_share[candidates.scored] < BARE]
     best = float(stating.max(initial=0.0))
     return best if best > 1e-9 else float(total.max(initial=0.0))
 
@@ -372,7 +373,7 @@ def _relevance(
         # Of many texts that state it, each is less likely to be the one that was meant.
         logit += known.attribute * states / np.sqrt(max(1.0, float(states.sum())))
     # By words alone: an earlier question that is looked for, as its vector is unlike an answer's; what has no vector.
-    bare = candidates.row_question_share[candidates.scored] >= _BARE
+    bare = candidates.row_question_share[candidates.scored] >= BARE
     sought = candidates.query_is_question & bare & (questions <= 0)
     sought = sought if candidates.cosine is None else sought | np.isnan(candidates.cosine[candidates.scored])
     logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)

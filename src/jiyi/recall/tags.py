@@ -80,7 +80,8 @@ class TagMirror:
 def stands_in(form: str, folded: str) -> bool:
     """Whether a tag stands in a text: in a script that separates words by blanks only as a whole word.
 
-    "ai" is not in "said", and "кот" not in "который"; "ai" is in "学ai" and in "ai工具", where no blank divides words.
+    "ai" is not in "said", "кот" not in "который", "c" not in "c++" or "c#", and "node" not in "node.js"; "ai" is in
+    "学ai" and in "ai工具", where no blank divides words.
     """
     return next(_places_of(form, folded), None) is not None
 
@@ -91,10 +92,50 @@ def _places_of(form: str, folded: str) -> Iterator[int]:
     start = folded.find(form)
     while start >= 0:
         end = start + len(form)
-        begins = start == 0 or not (stands_in_word(form[:1]) and stands_in_word(folded[start - 1]))
-        if begins and (end == len(folded) or not (stands_in_word(form[-1:]) and stands_in_word(folded[end]))):
+        if _begins_word(folded, start) and _ends_word(folded, end):
             yield start
         start = folded.find(form, start + 1)
+
+
+def _begins_word(folded: str, start: int) -> bool:
+    """Whether the word before has ended where a tag begins."""
+    if start == 0:
+        return True
+    first, before = folded[start], folded[start - 1]
+    if first == ".":  # .net
+        return not (_is_letter(before) and _is_letter(folded[start + 1 : start + 2]))
+    if not stands_in_word(first):
+        return True
+    dotted = before == "." and start > 1 and _is_letter(first) and _is_letter(folded[start - 2])
+    return not (stands_in_word(before) or dotted)
+
+
+def _ends_word(folded: str, end: int) -> bool:
+    """Whether the word has ended where a tag ends; c++, c# and node.js are one word each."""
+    last, rest = folded[end - 1], folded[end : end + 2]
+    if not (rest and stands_in_word(last)):
+        return True
+    if stands_in_word(rest[0]):
+        return False
+    if not _is_letter(last):
+        return True
+    if rest[0] == "+":  # "a+b" and "ai+医疗" are two words with a plus between them
+        return rest[1:].isalnum()
+    if rest[0] == "#":  # only a single letter has one: "ai#打卡" and "#维生素c#" are hashtags
+        return (end > 1 and stands_in_word(folded[end - 2])) or _closes_hashtag(folded, end)
+    return not (rest[0] == "." and _is_letter(rest[1:]))
+
+
+def _closes_hashtag(folded: str, place: int) -> bool:
+    """Whether the sign at this place ends what another one has begun: not that of "c#和f#"."""
+    opening = folded.rfind("#", 0, place)
+    if opening < 0 or (opening and _is_letter(folded[opening - 1])):
+        return False
+    return len(folded[opening:place].split()) == 1
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalpha() and stands_in_word(character)
 
 
 class _State:

@@ -58,10 +58,12 @@ class MemoryRuntime(Protocol):
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record.
 
+        Those whose relevance is at least 0.02 count as recalled and do not fade; without `touch` nothing counts.
         `score` is the probability that a memory answers, and those below `min_relevance` are left out; 0.02 is a good
         value for a prompt. A runtime that finds by tags does not measure relevance and leaves nothing out. Days in the
         query are those of `time_zone`, or of the settings.
@@ -75,6 +77,7 @@ class MemoryRuntime(Protocol):
         *,
         memory_scope: str | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
@@ -87,6 +90,7 @@ class MemoryRuntime(Protocol):
         *,
         memory_scope: str | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.
@@ -235,11 +239,12 @@ class Runtime:
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
         question = self._service.question(query, limit, memory_scope, memory_types, min_relevance, time_zone)
-        return self._noted(await self._calls.run_unordered(self._service.recall, question))
+        return self._noted(await self._calls.run_unordered(self._service.recall, question), touch=touch)
 
     async def comprehensive_recall(
         self,
@@ -248,11 +253,12 @@ class Runtime:
         *,
         memory_scope: str | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
         question = self._service.question(query, limit, memory_scope, None, min_relevance, time_zone)
-        return self._noted(await self._calls.run_unordered(self._service.comprehensive_recall, question))
+        return self._noted(await self._calls.run_unordered(self._service.comprehensive_recall, question), touch=touch)
 
     async def chained_recall(
         self,
@@ -261,15 +267,16 @@ class Runtime:
         *,
         memory_scope: str | None = None,
         min_relevance: float = 0.0,
+        touch: bool = True,
         time_zone: str | tzinfo | None = None,
     ) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by."""
         question = self._service.question(query, limit, memory_scope, None, min_relevance, time_zone)
-        return self._noted(await self._calls.run_unordered(self._service.chained_recall, question))
+        return self._noted(await self._calls.run_unordered(self._service.chained_recall, question), touch=touch)
 
-    def _noted(self, answer: PendingRecall) -> RecalledMemories:
+    def _noted(self, answer: PendingRecall, *, touch: bool) -> RecalledMemories:
         """The answer; that it was given is written behind it."""
-        if answer.stale:
+        if touch and answer.stale:
             self._calls.defer_batched(self._service.note_recalled, [(answer.scope, each) for each in answer.stale])
         return answer.memories
 

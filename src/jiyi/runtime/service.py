@@ -15,7 +15,7 @@ from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, EntryVersion, IndexC
 from jiyi.model.feedback import FeedbackOrder
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.recalled import notes_of
-from jiyi.model.relevance import check_min_relevance
+from jiyi.model.relevance import MIN_RELEVANCE, check_min_relevance
 from jiyi.model.scope import check_scope, missing_scope, visible_scopes
 from jiyi.model.strength_decay import DecayRules
 from jiyi.recall.last_access import note_access, to_be_noted
@@ -144,18 +144,14 @@ class RuntimeService(ABC):
         found = self._timed("chained_recall", self._find_chained, question, links)
         return self._as_recalled(question, found, links)
 
-    def shortcomings(self) -> tuple[str, ...]:
-        """What every answer of this runtime lacks, in words; nothing as a rule."""
-        return ()
-
     def _as_recalled(self, question: Question, found: RankedMemories, links: Mapping[str, MemoryLink]) -> PendingRecall:
         of_hits = (index for hit in found.hits if hit.explanation is not None for index in hit.explanation.coverage)
-        notes = dict.fromkeys((*self.shortcomings(), *notes_of(found.coverage), *notes_of(of_hits)))
+        notes = notes_of((*found.coverage, *of_hits))
         for note in notes:
             log.warning("runtime=%s %s", self.name, note)
-        memories = RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=tuple(notes))
+        memories = RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=notes)
         own = question.filters.scopes[0]
-        return PendingRecall(memories, own, to_be_noted(found.hits, own))
+        return PendingRecall(memories, own, to_be_noted(_answering(found.hits, links), own))
 
     def note_recalled(self, recalled: Sequence[tuple[str, str]]) -> None:
         """Note by scope and id what was recalled just now: what is recalled again and again does not fade."""
@@ -274,6 +270,15 @@ class RuntimeService(ABC):
     def list_tags(self, scope: str, limit: int, offset: int) -> Sequence[tuple[str, int]]:
         """The tags that the scope sees, the most used first."""
         return self.deps.records.tag_usage(visible_scopes(scope), limit=limit, offset=offset)
+
+
+def _answering(hits: Sequence[MemoryEntry], links: Mapping[str, MemoryLink]) -> list[MemoryEntry]:
+    """The hits that count as recalled: what is no answer, and what only such a hit led to, was of no use to anybody.
+
+    What shares tags with an answer has no relevance of its own.
+    """
+    relevant = {hit.id for hit in hits if hit.relevance_score is None or hit.relevance_score >= MIN_RELEVANCE}
+    return [hit for hit in hits if hit.id in relevant and (hit.id not in links or links[hit.id].memory_id in relevant)]
 
 
 def _asked(question: Question) -> tuple[str, Filters, int, float, tzinfo | None]:

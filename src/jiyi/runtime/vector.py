@@ -16,7 +16,6 @@ from jiyi.runtime.service import RankedMemories, RuntimeService
 from jiyi.runtime.values import MemoryLink
 
 _MAX_NEIGHBOURS = 10
-_NO_EMBEDDER = "no embedder is configured: memories are found by words and tags, not by meaning"
 
 
 class VectorMemoryRuntime(Runtime):
@@ -33,10 +32,6 @@ class VectorRuntimeService(RuntimeService):
         super().__init__(deps)
         self._engine = engine
 
-    def shortcomings(self) -> tuple[str, ...]:
-        """Without an embedder nothing is found by meaning, and every answer says so."""
-        return () if self._engine.embedder is not None else (_NO_EMBEDDER,)
-
     def warn_unfindable(self, entries: Sequence[MemoryEntry]) -> None:
         """Whatever has a text can be found."""
 
@@ -44,9 +39,27 @@ class VectorRuntimeService(RuntimeService):
         self, query: str, filters: Filters, limit: int, min_relevance: float = 0.0, zone: tzinfo | None = None
     ) -> RankedMemories:
         """The best ones for the query."""
+        return self._find(query, filters, limit, min_relevance, zone)
+
+    def _find(
+        self,
+        query: str,
+        filters: Filters,
+        limit: int,
+        min_relevance: float,
+        zone: tzinfo | None,
+        *,
+        rerank: bool = True,
+    ) -> RankedMemories:
         # Two memories that say the same are two memories: consolidation merges them, recall does not hide one.
         request = Request(
-            query=query, filters=filters, limit=limit, duplicates=True, min_relevance=min_relevance, zone=zone
+            query=query,
+            filters=filters,
+            limit=limit,
+            duplicates=True,
+            min_relevance=min_relevance,
+            rerank=rerank,
+            zone=zone,
         )
         found = self._engine.answer_counted(request)
         return RankedMemories(found.hits, found.candidates, found.coverage)
@@ -63,7 +76,8 @@ class VectorRuntimeService(RuntimeService):
             more: list[tuple[int, MemoryEntry]] = []
             for kind in sorted(types):
                 only = replace(filters, memory_types=(kind,), without_types=())
-                of_type = self.find(query, only, limit, min_relevance, zone)
+                # A reranker has ordered the best of all; each type once more would be a wait each.
+                of_type = self._find(query, only, limit, min_relevance, zone, rerank=False)
                 candidates += of_type.candidates
                 more += enumerate(of_type.hits)
             # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.
@@ -79,7 +93,9 @@ class VectorRuntimeService(RuntimeService):
         for hit in first:
             # The judgment is the question now, cut to what a question may have.
             query = hit.content[: self.deps.limits.max_query_characters]
-            near = self._engine.answer(Request(query=query, filters=filters, limit=min(limit, _MAX_NEIGHBOURS)))
+            # Not reranked: that would be a call, and perhaps a wait, for each of the first ones.
+            request = Request(query=query, filters=filters, limit=min(limit, _MAX_NEIGHBOURS), rerank=False)
+            near = self._engine.answer(request)
             for entry in near:
                 known = found.get(entry.id)
                 if entry.id != hit.id and (known is None or _score(known[0]) < _score(entry)):

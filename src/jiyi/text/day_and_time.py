@@ -88,6 +88,7 @@ _MOVES: Final = re.compile(
 )
 _NAMED: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}")
 _PLACES: Final = frozenset({"ns", "nt"})
+_HAS_A_TRADE: Final = "当做任"
 _LIVES: Final = re.compile(r"\b(?:live|living|rent|renting|stay)\b")
 
 
@@ -153,7 +154,8 @@ def _keeps_a_chinese_place(message: str, fact: str) -> bool:
     words = tagged(fact)
     at = next((n for n, (word, _) in enumerate(words) if word == "在"), len(words))
     after = at + 2
-    return after < len(words) and words[at + 1][1] in _PLACES and words[after][1].startswith("v")
+    does = after < len(words) and (words[after][1].startswith("v") or words[after][0][0] in _HAS_A_TRADE)
+    return does and words[at + 1][1] in _PLACES
 
 
 def units_in(folded: str) -> frozenset[str]:

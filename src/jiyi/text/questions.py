@@ -7,7 +7,16 @@ from functools import cache, lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.not_known import TELLING, clause_says_not_known, may_say_not_known, says_not_known
 from jiyi.text.patterns import has_han
+from jiyi.text.question_forms import (
+    asks_indirectly,
+    asks_indirectly_zh,
+    is_topic,
+    only_requests_zh,
+    refers_to_topic,
+    without_topic,
+)
 from jiyi.text.sentences import CLOSERS, sentences
 from jiyi.text.unmarked_questions import asks_without_mark, may_ask_without_mark
 
@@ -26,36 +35,22 @@ _compiled = cache(re.compile)
 _ASKS: Final = rf"[?？؟][!！?？.。…]*[{CLOSERS}\s]*\Z"
 _FIRST_PERSON: Final = r"[我咱]|(?<![^\W_])(?:i|my|me|we|our|us|mine)(?![^\W_])"
 _SPEAKER: Final = r"^[\w .-]{1,20}: "
+_ENDING: Final = rf"[?？؟!！.。…{CLOSERS}\s]+\Z"
 _CLAUSE_END: Final = r"[,，、;；:：—–]| - "
+_FILLER: Final = 4
+"""So many words, or Chinese characters, of nobody's own tell nothing beside a question."""
 # How a clause begins that asks.
 _ASKING: Final = (
     r"(?:(?:and|so|but|oh|hey|ok|okay|wait|hmm|well|by the way|btw) )*"
     r"(?:who|whom|whose|which|what|what's|whats|when|where|where's|why|how|how's|do|does|did|is|are|was|were|am|can|could"
     r"|will|would|should|shall|have|has|had|may|might|any|remind me|tell me|got any)\b"
 )
-# What follows these inside a question is told, not asked.
-_TELLING: Final = r"\b(?:because|since|that|if|after|before|while|now that|when (?:i|we|my))\b"
 _ASKING_ZH: Final = (
-    "什么|怎么|怎样|如何|多少|多久|多大|多长|几|哪|谁|为何|何时|是否|有没有|是不是|能不能|会不会|要不要|吗|呢"
+    "什么|怎么|怎样|如何|多少|多久|多大|多长|(?<![茶无])几(?![乎率何])|哪(?![吒怕])|谁|为何|何时|是否"
+    "|有没有|是不是|能不能|会不会|要不要|吗(?![啡啉])|呢(?![子绒喃料帽大])"
 )
 _ASKING_FIRST: Final = r"(?:who|whom|whose|which|what|when|where|why|how)\b"
-_NOT_KNOWN: Final = (
-    r"\b(?:i|we) (?:really |still |just )?(?:do not|don't|dont|didn't|did not|haven't|have not|can't|cannot|couldn't) "
-    r"(?:really |actually |yet |seem to )?(?:know|recall|remember|find|tell"
-    r"|have (?:that|it|any|a note|anything|the|this|those|one)|see (?:that|it|any|anything))"
-    r"|\b(?:you|nobody|no one) (?:haven't|have not|never|didn't|hasn't|has not) (?:actually |yet )?"
-    r"(?:told|mentioned|said|given|shared|sent)"
-    r"|\bno idea\b|\bnot sure\b|\bnothing (?:about|on) (?:that|it)\b"
-    r"|\b(?:not|hasn't|haven't|isn't) (?:been )?(?:noted|recorded|decided|mentioned|come up)\b"
-)
-_NOT_KNOWN_ZH: Final = (
-    "不(?:太)?(?:知道|清楚|记得|确定|晓得)"
-    "|(?:还|并|好像|从来|也|都)?没(?:有)?(?:跟我|和我|告诉|提过|提到|说过|记录|记下|查到|找到|收到|看到|定下)"
-    "|没印象|不了解|还没(?:说|定|提|讲)|没有(?:这|相关|记录|信息)|暂时没有"
-)
 _QUESTION_MARKS: Final = frozenset("?？؟")
-_NOT_KNOWN_SIGNS: Final = ("不", "没", "not ", "n't", "dont", "never", "nothing", "no idea")
-"""Each sentence that says that something is not known has one of them."""
 # What is to be done with a text that follows behind a colon, a quotation mark or the end of a line.
 _WORK_ON_TEXT: Final = (
     r"(?:hey |hi |ok |so |and |now )*"
@@ -140,14 +135,14 @@ def hands_over_text(text: str) -> bool:
 
 def _may_answer_nothing(folded: str) -> bool:
     """Most texts without a question mark have no sign of it, and are not taken apart."""
-    return any(sign in folded for sign in _NOT_KNOWN_SIGNS) or may_ask_without_mark(folded)
+    return may_say_not_known(folded) or may_ask_without_mark(folded)
 
 
 def _answers_nothing(sentence: str) -> bool:
-    folded = fold(sentence)
+    folded = _compiled(_SPEAKER).sub("", fold(sentence))
     if _compiled(_ASKS).search(sentence):
         return _is_bare(folded)
-    if _compiled(_NOT_KNOWN_ZH if has_han(folded) else _NOT_KNOWN).search(folded):
+    if says_not_known(folded):
         return True
     return asks_without_mark(folded) and (has_han(folded) or _is_bare(folded))
 
@@ -156,19 +151,32 @@ def _is_bare(question: str) -> bool:
     """Whether a question tells nothing about the person who asks it."""
     if not _compiled(_FIRST_PERSON).search(question):
         return True
+    chinese = has_han(question)
+    asked = question if chinese else without_topic(question)
     clauses = [
-        part for each in _compiled(_CLAUSE_END).split(_compiled(_SPEAKER).sub("", question)) if (part := each.strip())
+        part for each in _compiled(_CLAUSE_END).split(asked) if (part := _compiled(_ENDING).sub("", each).strip())
     ]
-    if has_han(question):
-        return all(
-            _compiled(_ASKING_ZH).search(part) or (len(part) <= 4 and not _compiled(_FIRST_PERSON).search(part))
-            for part in clauses
-        )
-    return all(
-        _asks(part) or (len(part.split()) <= 4 and not _compiled(_FIRST_PERSON).search(part)) for part in clauses
-    )
+    if chinese:
+        return all(_asks_zh(part) or _is_filler(part, len(part)) for part in clauses)
+    named = any(_asks(part) and refers_to_topic(part) for part in clauses)
+    return all(_asks(part) or _is_filler(part, len(part.split())) or (named and is_topic(part)) for part in clauses)
+
+
+def _is_filler(clause: str, length: int) -> bool:
+    return length <= _FILLER and not _compiled(_FIRST_PERSON).search(clause)
 
 
 def _asks(clause: str) -> bool:
     begin = _compiled(_ASKING).match(clause)
-    return begin is not None and not _compiled(_TELLING).search(clause, begin.end())
+    if begin is not None and not _compiled(TELLING).search(clause, begin.end()):
+        return True
+    return asks_indirectly(clause) or clause_says_not_known(clause)
+
+
+def _asks_zh(clause: str) -> bool:
+    return (
+        _compiled(_ASKING_ZH).search(clause) is not None
+        or asks_indirectly_zh(clause)
+        or only_requests_zh(clause)
+        or clause_says_not_known(clause)
+    )

@@ -10,7 +10,18 @@ import re
 from functools import cache
 from typing import Final
 
+from jiyi.text.not_known import clause_says_not_known
 from jiyi.text.patterns import has_han
+from jiyi.text.question_forms import (
+    VERB,
+    asks_indirectly,
+    asks_indirectly_zh,
+    is_topic,
+    may_ask_indirectly,
+    only_requests_zh,
+    refers_to_topic,
+    without_topic,
+)
 
 __all__ = ["asks_without_mark", "may_ask_without_mark"]
 
@@ -25,18 +36,11 @@ _LEAD: Final = (
 _AUX: Final = "is|are|was|were|do|does|did|can|could|will|would|should|must|has|have|had|am|may|might"
 _PRONOUN: Final = "i|we|you|he|she|they"
 _SUBJECT: Final = rf"(?:{_PRONOUN}|it|there|this|that|the|my|our|your|his|her|their|an?)"
-_VERB: Final = (
-    "accept|agree|arrive|ask|belong|bring|buy|call|charge|close|come|cook|cost|cover|cut|die|drink|drive|eat|end|expire"
-    "|fit|fix|fly|forget|get|give|go|grow|happen|hate|have|hear|help|hurt|keep|know|last|learn|leave|like|live|look"
-    "|lose|love|make|mean|meet|mention|move|need|offer|open|order|own|park|pass|pay|pick|play|prefer|put|read|run|say|see"
-    "|sell|send|sign|sing|sleep|smoke|speak|start|stay|still|stop|study|swim|take|teach|tell|think|travel|try|use"
-    "|visit|want|watch|wear|win|work|write"
-)
 _NO_NAME: Final = (
     r"(?!(?:\w+(?:ing|ed|ly)|not|no|a|an|at|in|on|off|out|up|to|of|for|from|with|about|as|so|too|very|quite|rather|really"
     r"|just|still|also|always|never|now|here|back|away|home|going|nice|good|great|fine|bad|sad|sick|ill|late|early|busy|free"
     r"|happy|sorry|glad|sure|able|about|over|under|due|well|better|best|worth|hard|easy|fun|cold|hot|warm|full|it's"
-    rf"|be|let|{_SUBJECT}|{_VERB})\b)"
+    rf"|be|let|{_SUBJECT}|{VERB})\b)"
 )
 _OF_A_KIND: Final = r"(?:the|my|our) (?:best|worst|first|last|most|only|least|second|same|favou?rite|\w+est)\b"
 # What begins like this asks. The rest of a statement may tell otherwise: `_TELLS`.
@@ -64,10 +68,10 @@ _ASKS: Final = (
     r"|(?:does|will|can|could|would|should) (?:the|my|our|your|his|her|their|this|that) (?!head\b)\w"
     r"|ha(?:s|ve) (?:the|my|our|your|his|her|their)(?: [\w'-]+){1,3}"
     r" (?:\w+ed|been|gone|come|left|done|found|sent|paid|made|got|begun|started|changed)\b"
-    rf"|(?:did|do) (?:the|my|our|your|his|her|their)(?: [\w'-]+){{1,2}} (?:{_VERB})\b"
+    rf"|(?:did|do) (?:the|my|our|your|his|her|their)(?: [\w'-]+){{1,2}} (?:{VERB})\b"
     # "is Ben vegan", "does Lena eat kiwi"
     rf"|(?:is|are) {_NO_NAME}[^\W\d_]+(?: \w|$)"
-    rf"|(?:does|did|can|could|will|would|should) {_NO_NAME}(?:[\w'-]+ )(?:{_NO_NAME}[\w'-]+ )?(?:{_VERB})\b"
+    rf"|(?:does|did|can|could|will|would|should) {_NO_NAME}(?:[\w'-]+ )(?:{_NO_NAME}[\w'-]+ )?(?:{VERB})\b"
 )
 _REQUESTS: Final = (
     r"(?:please |can you |could you |will you |would you )*(?:remind me|tell me) "
@@ -83,7 +87,9 @@ _TELLS: Final = (
 _TAIL: Final = r"(?:please|thanks|thank you|again|now|today|then|or not|by the way|btw|exactly|ok|okay)?"
 _CLAUSE_END: Final = r"[,，、;；]|(?<=[^\x00-\x7f]) (?=[^\x00-\x7f])"
 
-_INTERROGATIVE: Final = "什么|啥|怎么|怎样|如何|多少|多久|多大|多长|多远|多高|多重|哪|谁|为何|何时|何地"
+_INTERROGATIVE: Final = (
+    "什么|啥|怎么|咋(?![舌呼唬])|怎样|如何|多少|多久|多大|多长|多远|多高|多重|哪(?![吒怕])|谁|为何|何时|何地"
+)
 _ASKS_ZH: Final = (
     rf"{_INTERROGATIVE}|吗$|(?:星期|礼拜|周|第)几|几(?:点|号|月份?|岁|楼|层|路|栋|码|级|时)"
     "|(?:每[天周月年次回顿]|一共|总共|到底|还剩|还有)[^，,]{0,4}几|有几.{1,4}$|几.{0,6}来着$"
@@ -120,7 +126,7 @@ _ENDING: Final = r"[\s.。!！…~～\"'”’)）\]】]+$"
 
 def may_ask_without_mark(folded: str) -> bool:
     """Whether a folded text has any sign of such a question; most texts have none, and are not taken apart."""
-    return _compiled(_MAY_ASK).search(folded) is not None
+    return _compiled(_MAY_ASK).search(folded) is not None or may_ask_indirectly(folded)
 
 
 def asks_without_mark(folded: str) -> bool:
@@ -135,11 +141,21 @@ def asks_without_mark(folded: str) -> bool:
 def _asks_en(sentence: str) -> bool:
     if _compiled(_REQUESTS).match(sentence):
         return True
-    rest = _compiled(_LEAD).sub("", sentence, count=1)
-    if not _compiled(_ASKS).match(rest) or _compiled(_TELLS).search(rest):
-        return False
-    _, *others = _compiled(_CLAUSE_END).split(rest)
-    return all(_compiled(_TAIL).fullmatch(part.strip()) or _compiled(_ASKS).match(part.strip()) for part in others)
+    asked = without_topic(sentence)
+    first, *others = [part.strip() for part in _compiled(_CLAUSE_END).split(asked)]
+    if not asks_indirectly(first):
+        rest = _compiled(_LEAD).sub("", asked, count=1)
+        if not _compiled(_ASKS).match(rest) or _compiled(_TELLS).search(rest):
+            return False
+        first, *others = [part.strip() for part in _compiled(_CLAUSE_END).split(rest)]
+    return all(
+        _compiled(_TAIL).fullmatch(part)
+        or _compiled(_ASKS).match(part)
+        or asks_indirectly(part)
+        or clause_says_not_known(part)
+        or (refers_to_topic(first) and is_topic(part))
+        for part in others
+    )
 
 
 def _asks_zh(sentence: str) -> bool:
@@ -150,11 +166,13 @@ def _asks_zh(sentence: str) -> bool:
     parts = [part.strip() for part in _compiled(_CLAUSE_END).split(sentence) if part.strip()]
     asked = [_clause_asks_zh(part) for part in parts]
     return any(asked) and all(
-        asks or (len(part) <= 4 and not _compiled("[我咱]").search(part))
+        asks or only_requests_zh(part) or (len(part) <= 4 and not _compiled("[我咱]").search(part))
         for asks, part in zip(asked, parts, strict=True)
     )
 
 
 def _clause_asks_zh(clause: str) -> bool:
+    if asks_indirectly_zh(clause):
+        return True
     rest = _compiled(_INDEFINITE).sub("", clause)
     return _compiled(_ASKS_ZH).search(rest) is not None and not _compiled(_REPORTS).match(clause)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 longterm = group("longterm", "What is worth keeping of conversations: kept, recalled, reflected on, forgotten.")
 
+_WEIGHED: Final = 50
+"""So many memories are weighed, as the long-term room does without being told."""
 _WEIGHTS = FinalWeights()
 _CURVE = EbbinghausForgetting()
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id or the key of a memory.")]
@@ -157,7 +159,8 @@ def recall(
             alpha,
             beta,
             gamma,
-            top_k_final=limit,
+            # What does not fit may be newer or more important, and takes no place of what does.
+            top_k_final=limit if not least else max(limit, min(_WEIGHED, memory.settings.limits.max_results)),
             domains=domain or None,
             as_of=end_time(as_of, "--as-of", zone) if as_of is not None else None,
             # Showing memories is no use of them: it must not change what is forgotten.
@@ -167,7 +170,7 @@ def recall(
 
     least = check_min_relevance(min_relevance)
     found, among, settings = session.run(action)
-    hits = fitting(found, least)
+    hits = fitting(found, least)[:limit]
     data = {
         "query": query,
         "domains": list(found.domains),

@@ -98,7 +98,8 @@ def recall(
     async def action(memory: AgentMemory) -> tuple[RecalledMemories, str, int, Settings]:
         room = memory.runtime
         ask = room.chained_recall if chained else room.comprehensive_recall if comprehensive else room.recall
-        found = await ask(query, limit, min_relevance=min_relevance)
+        # Looking at memories is no use of them: it must not change what fades.
+        found = await ask(query, limit, min_relevance=min_relevance, touch=False)
         return found, room.name, 0 if found else await memory.count(), memory.settings
 
     found, name, among, settings = session.run(action)

@@ -7,6 +7,7 @@ that are sent together. The log positions are read first, so the rows are at lea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -100,9 +101,9 @@ class PostgresReader:
         """Whether these scopes were not found to be large a short while ago."""
         return tuple(scopes) not in self._large
 
-    def read(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> Reading | None:
+    def read(self, filters: Filters, vector: Floats | None, *, fields: AbstractSet[str]) -> Reading | None:
         """All of these scopes; `None` when they are large, or an index has to be looked after first."""
-        columns = Columns(bigrams, not filters.only_scopes)
+        columns = Columns("bigrams" in fields, not filters.only_scopes)
         kept = self._cache.get(filters.scopes)
         if kept is not None and kept.columns != (wanted := columns.with_those_of(kept.columns)):
             # What was read lacks a column. What is read now has those that were needed before, for the next time.

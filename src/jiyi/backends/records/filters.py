@@ -37,8 +37,17 @@ def where(
     # Rows of one scope come in the order of an index.
     in_scope = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
     # As of an earlier time what was archived later is to be seen.
-    present = ACTIVE if filters.alive_at is None else f"({ACTIVE} OR ({ARCHIVED_BY_EXPIRY}))"
-    parts = [present, in_scope, *map(rendered.condition, conditions(filters)), NOT_EXPIRED]
+    present = [ACTIVE]
+    if filters.alive_at is not None:
+        present.append(f"({ARCHIVED_BY_EXPIRY})")
+    if filters.also_active:
+        present.append(f"id IN :{rendered.add(sorted(filters.also_active))}")
+    parts = [
+        f"({' OR '.join(present)})" if len(present) > 1 else ACTIVE,
+        in_scope,
+        *map(rendered.condition, conditions(filters)),
+        NOT_EXPIRED,
+    ]
     if filters.has_unindexed:
         parts += rendered.unindexed(filters, dialect)
     params: dict[str, Any] = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}
@@ -100,13 +109,13 @@ class _Rendered:
     def condition(self, condition: Condition) -> str:
         match condition:
             case AnyOf(word, values):
-                return f"{_COLUMNS[word]} IN :{self._add(values)}"
+                return f"{_COLUMNS[word]} IN :{self.add(values)}"
             case NoneOf(word, values):
-                return f"{_COLUMNS[word]} NOT IN :{self._add(values)}"
+                return f"{_COLUMNS[word]} NOT IN :{self.add(values)}"
             case AnyDomain(domains):
                 return self._domains(domains)
             case EveryTag(tags):
-                return " AND ".join(_TAGGED.format(self._add(tag)) for tag in tags)
+                return " AND ".join(_TAGGED.format(self.add(tag)) for tag in tags)
             case InPeriods(periods):
                 return f"({' OR '.join(map(self._period, periods))})"
             case AnyId():
@@ -118,35 +127,38 @@ class _Rendered:
     def unindexed(self, filters: Filters, dialect: Dialect) -> list[str]:
         """The conditions that no index can check."""
         parts = []
+        if filters.known_at is not None:
+            name = self.add(filters.known_at)
+            parts.append(f"(created_at <= :{name} OR event_time <= :{name})")
         if filters.key_prefix:
             # As a range, which the index of keys can answer; NULL is in none.
-            parts.append(f"key >= :{self._add(filters.key_prefix)}")
+            parts.append(f"key >= :{self.add(filters.key_prefix)}")
             end = after_prefix(filters.key_prefix)
-            parts += [f"key < :{self._add(end)}"] if end is not None else []
+            parts += [f"key < :{self.add(end)}"] if end is not None else []
         if filters.namespace:
             first = namespace_text(filters.namespace)
             end = first.removesuffix(END) + AFTER_END
             # The index holds only entries with a namespace.
-            parts.append(f"namespace != '' AND namespace >= :{self._add(first)} AND namespace < :{self._add(end)}")
+            parts.append(f"namespace != '' AND namespace >= :{self.add(first)} AND namespace < :{self.add(end)}")
         if filters.where:
             # Only who asks for metadata needs to know how.
             from jiyi.backends.records.where import comparison_sql
 
-            parts += [comparison_sql(each, dialect, self._add) for each in filters.where]
+            parts += [comparison_sql(each, dialect, self.add) for each in filters.where]
         return parts
 
     def _domains(self, domains: Sequence[str]) -> str:
         # Not LIKE, which does not tell capitals from small letters in SQLite.
-        more = (f"replace(more_domains, :{self._add(f'|{each}|')}, '') != more_domains" for each in domains)
-        return f"(domain IN :{self._add(domains)} OR (more_domains != '' AND ({' OR '.join(more)})))"
+        more = (f"replace(more_domains, :{self.add(f'|{each}|')}, '') != more_domains" for each in domains)
+        return f"(domain IN :{self.add(domains)} OR (more_domains != '' AND ({' OR '.join(more)})))"
 
     def _period(self, period: Period) -> str:
         start, end = period
-        parts = [f"event_time >= :{self._add(start)}"] if start is not None else []
-        parts += [f"event_time < :{self._add(end)}"] if end is not None else []
+        parts = [f"event_time >= :{self.add(start)}"] if start is not None else []
+        parts += [f"event_time < :{self.add(end)}"] if end is not None else []
         return f"({' AND '.join(parts)})"
 
-    def _add(self, value: Any) -> str:
+    def add(self, value: Any) -> str:
         """The name of a new parameter."""
         name = f"filter_{len(self.params)}"
         self.params[name] = value

@@ -103,7 +103,7 @@ class SampledMatches:
     def matches(self, filters: Filters) -> Matches:
         """What meets the filters, as of now or later."""
         sequence = int(self._database.query(_HEAD)[0][0])
-        if filters.alive_at is not None:
+        if filters.alive_at is not None or filters.known_at is not None:
             # Asked for an earlier time, which hardly anybody asks for twice.
             return self._read(filters, sequence)
         key = repr(filters)

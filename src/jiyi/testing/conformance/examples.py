@@ -144,6 +144,8 @@ RECORD_FILTERS = {
     "a namespace below another": make_filters(("main", "public"), namespace=("trees", "old")),
     "a namespace that only begins so": make_filters(("main",), namespace=("tre",)),
     "a time before anything expired": make_filters(("main", "public"), alive_at=NOON - timedelta(days=1)),
+    "what was known at a time": Filters(("main", "public"), known_at=NOON),
+    "what was known of a kind at a time": Filters(("main",), tags=("red",), known_at=NOON - timedelta(days=2)),
     "everything of records": make_filters(
         ("main", "public", "other"),
         category=("core", "daily"),
@@ -159,7 +161,7 @@ RECORD_FILTERS = {
 def proposed_by_an_index(filters: Filters, entries: Sequence[MemoryEntry]) -> set[str]:
     """The entries that an index proposes for these filters.
 
-    Expiry, metadata, keys and namespaces are checked by the record store alone.
+    Expiry, metadata, keys, namespaces and when something was known are checked by the record store alone.
     """
-    held = replace(filters, where=(), key_prefix="", namespace=(), alive_at=NOON - timedelta(days=1))
+    held = replace(filters, where=(), key_prefix="", namespace=(), alive_at=NOON - timedelta(days=1), known_at=None)
     return {entry.id for entry in entries if held.admits(entry)}

@@ -298,8 +298,20 @@ class ProfileConformance(EntriesOfProfile, AdministrationOfProfile):
         used = memory.get(id=hits[0].id, scope="alice")
         assert used is not None
         assert used.access_count == 1
+        where = room.retrieve_relevant_memories("alice", "住在哪里", touch=False)
+        [home] = [hit for hit in where if "杭州" in hit.content]
+        before = datetime.now(UTC)
         corrected = room.extract_and_store_memories_for_round("alice", "c", "我搬到成都了", "好的。")
         assert corrected
+        for fused in (False, True):
+            past = room.retrieve_relevant_memories("alice", "住在哪里", as_of=before, fused=fused)
+            assert not any("成都" in hit.content for hit in past)
+            [then] = [hit for hit in past if "杭州" in hit.content]
+            assert then.matched == home.matched
+            assert then.similarity is not None
+            assert home.similarity is not None
+            # The last digit depends on how an index stores a vector.
+            assert abs(then.similarity - home.similarity) < 1e-3
         places = [hit.content for hit in room.retrieve_relevant_memories("alice", "住在哪里")]
         assert any("成都" in place for place in places)
         assert not any("杭州" in place for place in places)

@@ -220,6 +220,19 @@ class EntryConformance(StoreFixtures):
             assert {e.id for e in store.page(filters, limit=100, offset=0)} == expected, asked
             assert set(store.fetch([e.id for e in entries], filters)) == expected, asked
 
+    def test_an_inactive_entry_is_seen_where_the_filters_name_it(self, store: RecordStore) -> None:
+        [hidden, shown] = store.put([draft("k", "x", is_active=False), draft("l", "y")], actor=ACTOR)
+        ids = [hidden.id, shown.id]
+        for filters, seen in (
+            (MAIN, {shown.id}),
+            (replace(MAIN, also_active=frozenset({hidden.id})), set(ids)),
+            (replace(MAIN, also_active=frozenset({hidden.id}), tags=("none",)), set()),
+            (replace(MAIN, scopes=("other",), also_active=frozenset({hidden.id})), set()),
+        ):
+            assert set(store.matching_ids(filters)) == store.admitted(ids, filters) == set(store.fetch(ids, filters))
+            assert store.admitted(ids, filters) == seen
+            assert store.count(filters) == len(seen)
+
     def test_an_inactive_entry_is_only_seen_by_indexers(self, store: RecordStore) -> None:
         [hidden] = store.put([draft("k", "x", is_active=False)], actor=ACTOR)
         assert store.get(["main"], "k") is None

@@ -30,7 +30,7 @@ async def show(visit: Visit) -> Response:
     found: list[Any] = []
     notes: tuple[str, ...] = ()
     if question:
-        recalled = await runtime.recall(question, _SHOWN, memory_scope=visit.scope)
+        recalled = await runtime.recall(question, _SHOWN, memory_scope=visit.scope, touch=False)
         found, notes = list(recalled), recalled.notes
     elif tag:
         entries = await visit.memory.list(scope=visit.scope, tags=[tag], limit=_SHOWN)

@@ -418,6 +418,7 @@ class RuntimeQuestion(Body):
     memory_types: list[Text] | None = None
     min_relevance: Share = 0.0
     time_zone: Text | None = None
+    touch: Flag = True
 
 
 class Feedback(Body):

@@ -97,6 +97,7 @@ async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Respo
             memory_scope=access.scope,
             memory_types=body.memory_types,
             min_relevance=body.min_relevance,
+            touch=body.touch,
             time_zone=body.time_zone,
         )
     else:
@@ -106,6 +107,7 @@ async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Respo
             body.limit,
             memory_scope=access.scope,
             min_relevance=body.min_relevance,
+            touch=body.touch,
             time_zone=body.time_zone,
         )
     return answer({"memories": [each.to_dict() for each in found], "notes": list(found.notes)})

@@ -149,7 +149,8 @@ _TABLE: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     for pattern in patterns
 )
 _NEGATED: Final = re.compile(
-    r"\b(?:used to|not|no longer|n't|never|almost|nearly|want to|would|will|plan|might)\b|n't\b|以前|曾经|不再"
+    r"\bEarlier: "
+    r"|\b(?:used to|not|no longer|n't|never|almost|nearly|want to|would|will|plan|might)\b|n't\b|以前|曾经|不再"
     r"|没有?|不是|差点|想|打算|要搬|准备"
 )
 

@@ -47,6 +47,7 @@ from jiyi.text.statements.parts.antecedents import (
 )
 from jiyi.text.statements.parts.claim_parts import parts_of, topic_of
 from jiyi.text.statements.parts.clauses import FINITE_EN, clauses_of, split_clauses
+from jiyi.text.statements.parts.reported_speech import reported_in
 from jiyi.text.statements.parts.told_before_asking import question_breaks, tells_before_asking
 
 __all__ = [
@@ -215,7 +216,7 @@ class _Reading:
         if _OF_SOMEBODY.search(fold(claim.text)) or (who and relations_in(fold(claim.text.removeprefix(who)))):
             # Whose name or whose dog it is that a later pronoun means can only be guessed.
             self._person = ""
-        elif claim.subject != USER:
+        elif claim.subject != USER or claim.said_by:
             self._person = person_words(claim.text) or known
         elif named := _PERSON_NAME.search(claim.text):
             self._person = named["name"]
@@ -347,6 +348,10 @@ def _made(text: str) -> ClaimText:
     subject = named_subject(bare) or subject_of(folded)
     moment = _WHEN.search(bare)
     quoted = _QUOTED.search(folded)
+    said_by = subject if quoted is not None and subject != USER else ""
+    reported = reported_in(bare)
+    if reported is not None:
+        said_by, subject = reported
     return ClaimText(
         bare,
         subject,
@@ -356,5 +361,5 @@ def _made(text: str) -> ClaimText:
         pronoun=PRONOUN.search(folded) is not None,
         negated=_NEGATED.search(folded) is not None,
         when=moment[0].strip() if moment is not None else "",
-        said_by=subject if quoted is not None and subject != USER else "",
+        said_by=said_by,
     )

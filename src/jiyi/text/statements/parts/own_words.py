@@ -12,7 +12,7 @@ from typing import Final
 
 from jiyi.text.code_spans import without_code_blocks
 
-__all__ = ["own_words", "without_requested_text"]
+__all__ = ["own_words", "quotation_in", "without_requested_text"]
 
 _ERROR: Final = re.compile(
     r"(?:报错|抛(?:出)?异常|错误(?:信息|日志|提示)|异常信息|日志|堆栈)[^，。\n:：]{0,12}[:：].*"
@@ -26,6 +26,8 @@ _ERROR: Final = re.compile(
 _FIRST: Final = r"(?:我|咱|俺|\b(?:I|I'm|I've|my|we|we're|our)\b)"
 _QUOTATION: Final = re.compile(
     rf"“[^”]*{_FIRST}[^”]*(?:”|\Z)|「[^」]*{_FIRST}[^」]*」|『[^』]*{_FIRST}[^』]*』|\"[^\"\n]*{_FIRST}[^\"\n]*\""
+    # A quotation mark that is no apostrophe: 'I live in Porto now'.
+    rf"|(?<!\w)[‘'](?=[^\n]{{0,200}}{_FIRST})(?:[^'’\n]|(?<=\w)['’](?=\w))+(?<!\s)['’](?!\w)"
 )
 _SAID: Final = re.compile(
     rf"(?<!我)(?<!我就)(?<!我们)(?:说|问|讲|喊|写道|原话|发(?:消息|微信))(?:是|了|道)?\s*[:：][^。！？\n]*{_FIRST}[^。！？\n]*"
@@ -65,6 +67,11 @@ def own_words(text: str) -> str:
 def without_requested_text(text: str) -> str:
     """The text without code blocks, error messages and texts to be translated, rewritten or posted; quotations stay."""
     return _without(text, _REQUESTED, _ERROR)
+
+
+def quotation_in(text: str) -> re.Match[str] | None:
+    """The first words of somebody else in the first person: in quotation marks, or after "he said:"."""
+    return _QUOTATION.search(text) or _SAID.search(text)
 
 
 def _without(text: str, *patterns: re.Pattern[str]) -> str:

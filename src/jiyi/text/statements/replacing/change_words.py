@@ -162,6 +162,7 @@ _ONLY_ONCE: Final = any_of(
 )
 # Where somebody comes from and where somebody has been: no later home or journey changes that.
 _BYGONE: Final = any_of(
+    r"^(?:以前[:：]|earlier: )",
     r"老家|祖籍|籍贯|家乡|出生(?:在|于)|生在|生于|(?:在|从小).{1,8}长大|去过|(?:走|跑)(?:了)?(?:一)?[趟遍]|玩过|爬过",
     r"\b(?:born (?:and raised )?in|born on|grew up|raised in|hometown|originally from|i come from|i'?m from"
     r"|(?:i'?ve|we'?ve|have|has) been to|visited|backpacked|i went to \w+ (?:in|last|once))\b",
@@ -256,7 +257,7 @@ def is_wish(folded: str) -> bool:
 
 
 def is_bygone(folded: str) -> bool:
-    """Whether a statement tells of somebody's origin or of a journey, which nothing that is said later can change."""
+    """Whether a statement tells of what was so, of an origin or a journey, which nothing said later can change."""
     return _BYGONE.search(folded) is not None
 
 
