@@ -174,8 +174,10 @@ def min_probability_for(new: ComparedText, old: ComparedText, evidence: PairEvid
         or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded))
     ):
         return MIN_IN_DOUBT
+    if is_exception(new.folded):
+        # What passes replaces nothing lasting, also of the same attribute: "My manager is out on Monday".
+        return _OF_EXCEPTION
     doubts = (
-        (is_exception(new.folded), _OF_EXCEPTION),
         (evidence.never_replaces, _OF_ADDITION),
         (evidence.other_topics, _OF_OTHER_TOPIC),
         (evidence.leaves_alone, _OF_OTHER_THING),
