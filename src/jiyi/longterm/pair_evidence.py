@@ -174,17 +174,16 @@ def min_probability_for(new: ComparedText, old: ComparedText, evidence: PairEvid
         or ("pet" in new.topics and "pet" in old.topics and _only_adds(new.folded))
     ):
         return MIN_IN_DOUBT
-    if is_exception(new.folded):
-        # What passes replaces nothing lasting, also of the same attribute: "My manager is out on Monday".
-        return _OF_EXCEPTION
     doubts = (
+        (is_exception(new.folded), _OF_EXCEPTION),
         (evidence.never_replaces, _OF_ADDITION),
         (evidence.other_topics, _OF_OTHER_TOPIC),
         (evidence.leaves_alone, _OF_OTHER_THING),
     )
     found = max((value for doubted, value in doubts if doubted), default=0.0)
-    # Words may have no topic in common and still be about the same attribute.
-    return min(found, _IF_SAME_ATTRIBUTE) if match.same >= _SAME_ATTRIBUTE else found
+    # Words may have no topic in common and still be about the same attribute. But what passes replaces nothing lasting,
+    # whatever it is about: "My manager is out on Monday".
+    return min(found, _IF_SAME_ATTRIBUTE) if found < _OF_EXCEPTION and match.same >= _SAME_ATTRIBUTE else found
 
 
 def is_certain(new: ComparedText, old: ComparedText, evidence: PairEvidence) -> bool:
