@@ -65,6 +65,7 @@ def test_a_correction_replaces_one_claim_of_a_message_and_leaves_the_others(
     [
         ("我姐姐是律师", "我姐姐是左撇子"),
         ("My manager is Denise", "My manager is out on Monday"),
+        ("My boss is called Tom", "My boss is off sick"),
         ("I am allergic to penicillin", "I am allergic to wasps too"),
         ("我平时坐11号线上班", "今天11号线故障，打车去的公司"),
         ("I work for the Environment Agency", "My brother works for Rolls Royce"),

@@ -181,8 +181,9 @@ def min_probability_for(new: ComparedText, old: ComparedText, evidence: PairEvid
         (evidence.leaves_alone, _OF_OTHER_THING),
     )
     found = max((value for doubted, value in doubts if doubted), default=0.0)
-    # Words may have no topic in common and still be about the same attribute.
-    return min(found, _IF_SAME_ATTRIBUTE) if match.same >= _SAME_ATTRIBUTE else found
+    # Words may have no topic in common and still be about the same attribute. But what passes replaces nothing lasting,
+    # whatever it is about: "My manager is out on Monday".
+    return min(found, _IF_SAME_ATTRIBUTE) if found < _OF_EXCEPTION and match.same >= _SAME_ATTRIBUTE else found
 
 
 def is_certain(new: ComparedText, old: ComparedText, evidence: PairEvidence) -> bool:

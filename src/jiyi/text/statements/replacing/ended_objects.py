@@ -32,7 +32,9 @@ _ENDED_EN: Final = (
     re.compile(rf"\b(?:sent|gave|handed|took) {_LIGHT}{_WHAT} (?:back|away|up|in)\b"),
     re.compile(
         rf"\b(?:the|my|our) {_WHAT}(?: is|'s| was| has been|'s been| got| are| were) "
-        r"(?:sold|cancelled|canceled|called off|scrapped|over|closed|written off|off|finished|wound up|disbanded)\b"
+        r"(?:sold|cancelled|canceled|called off|scrapped|over|closed|written off"
+        r"|off(?! (?:sick|ill|work|on|to|with|today|tomorrow|this|next|for|until|till?)\b)"
+        r"|finished|wound up|disbanded)\b"
     ),
     re.compile(rf"\b(?:the|my|our) {_WHAT} went (?:as|in|for) (?:part exchange|scrap)"),
     re.compile(rf"\b(?:bought|took) (?:the|my|our) {_WHAT} off (?:me|us)\b"),
