@@ -114,7 +114,7 @@ _DENIED: Final = 0.05
 """From this probability on both stay and are linked where a message denies what a fact says."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
-_AGAINST: Final = -2.85
+_AGAINST: Final = -2.95
 """From this value of the network down it speaks against a pair."""
 _OF_OTHER_REQUEST: Final = 0.98
 """From this probability on a request to the assistant replaces one that seems to be about something else."""
@@ -126,6 +126,10 @@ _NO_CHANGE: Final = 0.05
 _MAY_CHANGE: Final = 0.4
 """A message less likely to tell of a change is not linked with what it might contradict."""
 _RECONSIDERS: Final = re.compile(r"\bon second thoughts?\b|\bchanged? my mind\b|想了想|改主意|改变主意")
+# "Don't forget what I said about the loan" takes nothing back.
+_REMINDS: Final = re.compile(
+    r"(?:please )?(?:don'?t|do not|never) forget (?:what|that|about|the|my|our)\b|别忘(?:了|记)|不要忘(?:了|记)"
+)
 # A part that says nothing without the part before it: "Dr Moss is my GP, has been for years".
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 
@@ -159,7 +163,7 @@ def judge(message: str, olds: Sequence[KnownFact], model: ReplacementModel) -> l
     if is_quoted_text(message) or is_role_play(fold(message)):
         return []
     message = stated_part(own_words(with_chinese_commas(message)))
-    if not message or all(map(is_small_talk, sentences(message))):
+    if not message or all(map(is_small_talk, sentences(message))) or _REMINDS.match(fold(message)):
         return []
     over = _over(message, olds, model)
     return _judge_statement(message, olds, model) if over is None else over
@@ -193,7 +197,9 @@ def _left_of_given_up(message: str, old: KnownFact, left: str, model: Replacemen
     if len(pieces) < 2 or (left and not any(piece in left for piece in pieces)):
         return left
     judged = _residue(model.read_message(message), old, model, message, 1.0)
-    return left if judged is None else judged
+    # The part that names what is over goes, whatever is judged of the others.
+    over = [piece for piece in pieces if left and piece not in left]
+    return left if judged is None or any(piece.removesuffix(" and") in judged for piece in over) else judged
 
 
 def _judge_statement(message: str, olds: Sequence[KnownFact], model: ReplacementModel) -> list[Finding]:

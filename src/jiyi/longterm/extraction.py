@@ -197,8 +197,10 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentenc
         each = _Sentence(part)
         found.append(each)
         before, question = question, ""
-        whole, own = of_windows[place // _WINDOW], worth[len(windows) + place]
         stated = next(of_stated) if asked[place] else -1.0
+        if only_asks_to_remember(part):
+            continue
+        whole, own = of_windows[place // _WINDOW], worth[len(windows) + place]
         invented = is_invented(fold(part))
         if invented and own < _SURE:
             continue
