@@ -287,6 +287,9 @@ def _linked_alone(
     """
     (found,), (match,) = evidence_of(new, [old], [text]), model.attributes(new, [text])
     (value,), _ = model.replaces(new, [text], [found], message_evidence(new.folded), [match])
+    # A message that has replaced something already is most likely about that alone.
+    if value < CERTAIN:
+        return []
     return _linked(new, old, match, min_probability_for(new, text, found, match), value, change)
 
 
