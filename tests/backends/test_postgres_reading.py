@@ -608,7 +608,7 @@ def test_cached_texts_have_every_column_that_was_asked_for(setup: Setup) -> None
 
 def test_the_cache_of_texts_has_a_limit() -> None:
     def texts(count: int) -> ScopeReading:
-        rows = [("main", None, 0, 0, str(number), 1, 1) for number in range(count)]
+        rows = [("main", None, 0, 0, str(number), 1, 1, 0, b"", b"", 0) for number in range(count)]
         return ScopeReading(InMemoryTextIndex(rows), Columns(bigrams=False, filtered=False), NEVER)
 
     cache = TextCache(max_texts=5)

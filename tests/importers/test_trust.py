@@ -73,7 +73,7 @@ def test_facts_of_imported_conversations_are_imported_and_prompts_say_so(memory:
     )
     shown = memory.longterm.get_memory_context_for_prompt("ann", "What am I allergic to?")
     (line,) = (line for line in shown.splitlines() if "penicillin" in line)
-    assert "· imported]" in line
+    assert "· imported · said by the user]" in line
 
 
 def test_the_prompt_of_an_assistant_names_imported_passages_as_imported(memory: AgentMemory, tmp_path: Path) -> None:

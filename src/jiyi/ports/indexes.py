@@ -285,6 +285,8 @@ class Reading:
     """`None` where meaning was not asked."""
     corrected: bool = True
     """Whether a fact of a conversation may have been corrected in these scopes."""
+    reflections: frozenset[str] = frozenset()
+    """Ids of the reflections of these scopes."""
 
 
 class ScopeReader(Protocol):

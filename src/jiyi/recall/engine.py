@@ -171,6 +171,8 @@ class RecallEngine:
     ) -> Answer:
         """Each index is brought up to date and asked; `vector` is the question's, if it was embedded already."""
         head, request = self.store.head(), begun.search.request
+        reflections = frozenset(self.store.reflections(request.filters.scopes))
+        begun = begun._replace(search=begun.search._replace(reflections=reflections))
         vector_coverage = list(begun.vector_coverage)
         text = sources.ask_text_index(begun.search, head)
         if not begun.asks_vectors:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
@@ -21,7 +21,7 @@ from jiyi.text.rarity import share_unknown
 from jiyi.text.stopwords import CHINESE, ENGLISH
 
 if TYPE_CHECKING:
-    from jiyi.ports import RecordStore
+    from jiyi.model.filters import Filters
     from jiyi.recall.gather import CandidateSet
     from jiyi.recall.question import Question
     from jiyi.recall.scorer import Candidates, Scores
@@ -57,12 +57,20 @@ class _ScoredEntry(NamedTuple):
     """Entries that say the same."""
 
 
+class EntryFetcher(Protocol):
+    """Where the entries behind the candidates come from: the records."""
+
+    def fetch(self, ids: Sequence[str], filters: Filters | None) -> dict[str, MemoryEntry]:
+        """Those of these entries that the filters admit, by id."""
+        ...
+
+
 def rank(
     search: Search,
     found: CandidateSet,
     coverage: tuple[IndexCoverage, ...],
     now: datetime,
-    store: RecordStore,
+    store: EntryFetcher,
     analyzer: Analyzer,
 ) -> list[MemoryEntry]:
     """The best candidates as hits, best first; the records drop what is not to be seen."""
@@ -148,7 +156,7 @@ def _without_stop_words(question: Question, scores: Scores) -> Scores:
     return scores._replace(relevance=odds / (1.0 + odds))
 
 
-def _in_order(search: Search, found: CandidateSet, scores: Scores, store: RecordStore) -> list[_ScoredEntry]:
+def _in_order(search: Search, found: CandidateSet, scores: Scores, store: EntryFetcher) -> list[_ScoredEntry]:
     """The most relevant candidates that the records admit, each thing once."""
     import numpy as np
 

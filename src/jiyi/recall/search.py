@@ -205,7 +205,7 @@ def vector_limit(request: Request, settings: RecallSettings) -> int:
 def begin_search(
     request: Request, now: datetime, settings: RecallSettings, store: RecordStore, analyzer: Analyzer, zone: tzinfo
 ) -> Search:
-    """Take the question apart. No source is attached yet but the records."""
+    """Take the question apart. No source is attached yet but the records, and the reflections are not known."""
     today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
     question = read_question(request.query, analyzer, now=today, zone=zone)
     periods = _periods(question, request.filters, today, store, zone)
@@ -219,7 +219,6 @@ def begin_search(
         periods,
         dated=replace(request.filters, periods=within) if within else None,
         offset=zone.utcoffset(today.replace(tzinfo=None)) or timedelta(),
-        reflections=frozenset(store.reflections(request.filters.scopes)),
     )
 
 

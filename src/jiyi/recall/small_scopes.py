@@ -64,7 +64,7 @@ def read_small_scopes(reader: ScopeReader, sources: RecallSources, begun: BegunR
         filtered = _filtered(sources, begun, compared, asked, wording)
         if filtered is None:
             return not_read
-    text = sources.ask_proposers(text)
+    text = sources.ask_proposers(text._replace(search=text.search._replace(reflections=reading.reflections)))
     text = text._replace(search=text.search.with_vectors(filtered))
     return ReadScopes(None, text, tuple(vector_coverage), reading.corrected)
 

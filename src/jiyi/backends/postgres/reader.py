@@ -128,7 +128,8 @@ class PostgresReader:
             compared = self._compared(filters, vector, *of_vectors)
             if compared is None:
                 return None
-        return Reading(kept.text, self._text.mode, compared, corrected=bool(corrected[0][0]))
+        mode, reflections = self._text.mode, kept.text.reflections
+        return Reading(kept.text, mode, compared, corrected=bool(corrected[0][0]), reflections=reflections)
 
     def last_read(self, filters: Filters) -> TextSource | None:
         """The texts of these scopes as they were read last; `None` if they are not kept."""

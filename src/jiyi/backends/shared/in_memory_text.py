@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
@@ -92,6 +93,11 @@ class InMemoryTextIndex:
 
         counted = (row[_COUNTED] != NOT_COUNTED for row in self._rows)
         self._in_statistics = np.fromiter(counted, dtype=np.bool_, count=len(self._rows))
+
+    @cached_property
+    def reflections(self) -> frozenset[str]:
+        """Ids of the texts that are in no statistics."""
+        return frozenset(row[_ID] for row in self._rows if row[_COUNTED] == NOT_COUNTED)
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -113,7 +113,8 @@ def features_of(analysed: Analysed) -> Features:
     else:
         # Without Han characters the bigrams are the words: stored once.
         bigrams, bigram_counts, counted_bigrams = b"", b"", 0
-    if entry.memory_type == REFLECTION_TYPE:
+    # As the records tell reflections (`FilteredIds.reflections`): what was stored by key under that type is none.
+    if entry.memory_type == REFLECTION_TYPE and entry.domain is not None:
         counted = counted_bigrams = NOT_COUNTED
     return Features(
         scope=entry.scope,
