@@ -55,9 +55,11 @@ class PreparedVectors:
             )
         try:
             wanted = {entry.content: entry for entry in entries}
-            missing = {text: entry for text, entry in wanted.items() if text not in self._blocks}
+            # Another thread may clear them while vectors are computed.
+            known = self._blocks
+            missing = {text: entry for text, entry in wanted.items() if text not in known}
             made = dict(zip(missing, embed_entries(self._embedder, list(missing.values())), strict=True))
-            self._blocks = {text: made[text] if text in made else self._blocks[text] for text in wanted}
+            self._blocks = {text: made[text] if text in made else known[text] for text in wanted}
         finally:
             self._computing.release()
 
