@@ -20,7 +20,7 @@ from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.config.services import SERVICES
 from jiyi.errors import ConfigError
 from jiyi.model.address import EMBEDDED, IN_MEMORY, is_postgres_url, mask_passwords
-from jiyi.model.limits import DEFAULT_TOKEN_LIMIT, Limits
+from jiyi.model.limits import DEFAULT_TOKEN_LIMIT, MAX_MODEL_REPLY_BYTES, Limits, RecallLimits
 from jiyi.model.scope import DEFAULT_SCOPE
 
 ROOT_KEY = "memory"
@@ -30,6 +30,7 @@ HOME_VARIABLE = "JIYI_HOME"
 DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
 _LIMITS = Limits()
+_RECALL = RecallLimits()
 
 # Read under these names too, which other programs with a long-term memory use.
 _MODEL_VARIABLES = {
@@ -101,9 +102,11 @@ class Settings:
     reranker_model: str | None = setting(None, parse.optional_text, "the name of the reranking model")
     reranker_api_key: str | None = setting(None, parse.optional_text, "the key for the reranking server", secret=True)
     reranker_timeout: float = setting(
-        10.0, parse.number(0.001, 3_600), "how long a recall waits for the reranker, in seconds"
+        _RECALL.rerank_seconds, parse.number(0.001, 3_600), "how long a recall waits for the reranker, in seconds"
     )
-    rerank_candidates: int = setting(30, parse.whole(1, 1_000), "how many of the best hits are reranked")
+    rerank_candidates: int = setting(
+        _RECALL.rerank_candidates, parse.whole(1, 1_000), "how many of the best hits are reranked"
+    )
     enable_simple_memory: bool = setting(
         False, parse.flag, "records and tags only: no index, no vectors; an embedder only to judge long-term facts"
     )
@@ -116,7 +119,7 @@ class Settings:
     llm_model: str | None = setting(None, parse.optional_text, "the name of the model")
     llm_api_key: str | None = setting(None, parse.optional_text, "the key for the model server", secret=True)
     llm_timeout: float = setting(60.0, parse.number(0.1, 3600), "how long a reply may take, in seconds")
-    llm_max_reply_bytes: int = setting(4 << 20, parse.whole(1024, 1 << 30), "the longest reply, in bytes")
+    llm_max_reply_bytes: int = setting(MAX_MODEL_REPLY_BYTES, parse.whole(1024, 1 << 30), "the longest reply, in bytes")
     llm_retries: int = setting(2, parse.whole(0, 20), "how often a model that cannot be reached is asked again at once")
     llm_concurrency: int = setting(4, parse.whole(1, 1_000), "how many questions a model is asked at the same time")
     llm_input_price: float = setting(0.0, parse.number(0, 1e6), "what a million tokens sent to the model cost")
@@ -147,7 +150,9 @@ class Settings:
     strict_scope: bool = setting(
         False, parse.flag, "calls that name no scope are refused, unless scope is set: for hosts with many chats"
     )
-    freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
+    freshness_seconds: float = setting(
+        _RECALL.freshness_seconds, parse.number(0, 3600), "how long a recall waits for the indexes"
+    )
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
     token_limit: int = setting(
         DEFAULT_TOKEN_LIMIT, parse.whole(1, 1 << 40), "how many tokens a chat's window has at most"
@@ -170,10 +175,12 @@ class Settings:
     persistence: Persistence | None = setting(
         None, parse.persistence, "where integrations keep chats: enabled, backend (sqlite or redis), connection_string"
     )
-    word_candidates: int = setting(50, parse.whole(1, 10_000), "candidates by words")
-    bigram_candidates: int = setting(20, parse.whole(1, 10_000), "candidates by character pairs")
-    dense_candidates: int = setting(50, parse.whole(1, 10_000), "candidates by meaning")
-    dated_candidates: int = setting(30, parse.whole(1, 10_000), "candidates inside the dates a question names")
+    word_candidates: int = setting(_RECALL.word_candidates, parse.whole(1, 10_000), "candidates by words")
+    bigram_candidates: int = setting(_RECALL.bigram_candidates, parse.whole(1, 10_000), "candidates by character pairs")
+    dense_candidates: int = setting(_RECALL.dense_candidates, parse.whole(1, 10_000), "candidates by meaning")
+    dated_candidates: int = setting(
+        _RECALL.dated_candidates, parse.whole(1, 10_000), "candidates inside the dates a question names"
+    )
     busy_timeout: float = setting(30.0, parse.number(0.001, 3600), "how long to wait for another process, in seconds")
     vector_cache_mb: int = setting(512, parse.whole(1, 1 << 20), "memory for vectors of scopes in use")
     index_metadata: tuple[str, ...] | None = setting(

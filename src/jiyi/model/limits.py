@@ -17,6 +17,25 @@ MAX_POSITION = 2**31 - 1
 """Of an entry in its conversation."""
 MAX_TOOL_ANSWER = 2_000
 """How many tokens the answer of a tool has at most, unless the program says otherwise."""
+MAX_MODEL_REPLY_BYTES = 4 << 20
+"""The longest reply that is read of a chat model, unless the program says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallLimits:
+    """Counts of candidates, and how long a recall waits. Each list is at least twice the limit of the request."""
+
+    word_candidates: int = 50
+    bigram_candidates: int = 20
+    dense_candidates: int = 50
+    dated_candidates: int = 30
+    """Of each kind, inside the dates that the question names."""
+    freshness_seconds: float = 10.0
+    """How long to wait for indexes that are behind in the visible scopes."""
+    rerank_candidates: int = 30
+    """How many of the best hits a reranker reads."""
+    rerank_seconds: float = 10.0
+    """How long a recall waits for the reranker."""
 
 
 @dataclass(frozen=True, slots=True)

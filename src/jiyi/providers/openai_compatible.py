@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import ModelRejectedError, ModelReplyError, ModelUnavailableError
+from jiyi.model.limits import MAX_MODEL_REPLY_BYTES
 from jiyi.model.message_formats import to_openai
 from jiyi.ports.models import ToolCall
 from jiyi.providers.openai_client import CHAT, OpenAIClient
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["OpenAICompatibleModel"]
 
 DEFAULT_TIMEOUT: Final = 60.0
-DEFAULT_MAX_REPLY_BYTES: Final = 4 << 20
 _SCHEMA_UNSUPPORTED: Final = re.compile(
     r"response_format|json_schema|json_object|structured output|grammar", re.IGNORECASE
 )
@@ -44,7 +44,7 @@ class OpenAICompatibleModel:
         *,
         api_key: str | None = None,
         timeout: float = DEFAULT_TIMEOUT,
-        max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES,
+        max_reply_bytes: int = MAX_MODEL_REPLY_BYTES,
     ) -> None:
         self._client = OpenAIClient(base_url, model, path=CHAT, api_key=api_key, max_reply_bytes=max_reply_bytes)
         self._model = model

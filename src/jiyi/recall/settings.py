@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jiyi.model import bm25
+from jiyi.model.limits import RecallLimits
 
 DECIMALS = 9
 """To which scores are rounded: what differs by less is a matter of the order of additions."""
@@ -102,22 +103,15 @@ NO_LIKENESS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class RecallSettings:
-    """Counts of candidates, and time limits. Each list is at least twice the limit."""
+class RecallSettings(RecallLimits):
+    """What recall is opened with."""
 
-    word_candidates: int = 50
-    bigram_candidates: int = 20
-    dense_candidates: int = 50
-    dated_candidates: int = 30
-    """Of each kind, inside the dates that the question names."""
     common_share: float = 0.2
     """A word that this share of the visible texts has does not tell them apart: it is left out of what is embedded.
 
     Counted for short texts; among longer ones the share is larger (`recall.question.text_to_embed`)."""
     adapts_questions: bool = True
     """Whether a question is compared with texts as its embedder wants it."""
-    freshness_seconds: float = 10.0
-    """How long to wait for indexes that are behind in the visible scopes."""
     overlaid_changes: int = 0
     """So many changes of the visible scopes are compared beside an index that lacks them; more are taken in first.
 
@@ -126,10 +120,6 @@ class RecallSettings:
     parallel_from: int = 0
     """In scopes of so many texts or more, the text proposers run in another thread while the question is embedded and
     compared."""
-    rerank_candidates: int = 30
-    """How many of the best hits a reranker reads."""
-    rerank_seconds: float = 10.0
-    """How long a recall waits for the reranker."""
     weights: ScoringWeights = field(default_factory=ScoringWeights)
 
     @property
