@@ -24,6 +24,7 @@ from bench.judgement_sets import (
     attribute_lines,
     changes,
     domains_of,
+    facts_of_domains,
     holds,
     load,
     statements,
@@ -270,10 +271,11 @@ def examples(
         for split in SPLITS
         for item in load("rounds", split, [writer], language)
     ]
-    plain = statements()
+    plain, of_domains = statements(), facts_of_domains()
     known = sequences(writers)
-    vectors.prepare([text for _, text in plain] + [item["user"] for _, item in rounds])
-    vectors.prepare([claim.text for text in (t for _, t in plain) for claim in split_claims(text)])
+    labelled = [text for _, text in (*plain, *of_domains)]
+    vectors.prepare(labelled + [item["user"] for _, item in rounds])
+    vectors.prepare([claim.text for text in labelled for claim in split_claims(text)])
     vectors.prepare([each.text for _, item in rounds for each in split_claims(item["user"])])
     vectors.prepare([text for s in known for m in s.messages for text in (m, *(c.text for c in split_claims(m)))])
     vectors.prepare([text for s in known for m in s.messages for text in (*clauses_of(m), *pieces_of(m))])
@@ -284,7 +286,7 @@ def examples(
     found = vectors.matrix()
     return Examples(
         _worth(rounds, plain, [said for said in known if said.line is None], vectors),
-        _domains(rounds, plain, vectors),
+        _domains(rounds, plain + of_domains, vectors),
         steps,
         pieces,
         fit_attributes(found, lines),
@@ -451,7 +453,7 @@ def _pieces(known: Sequence[Said], vectors: Vectors) -> list[Group]:
             said = without_unchanged(each.messages[changed])
             for claim in (c.text for m in each.messages[:changed] for c in split_claims(m)):
                 texts = pieces_of(claim)
-                found = [_in_brackets(text, gone, each) for text in texts]
+                found = [in_brackets(text, gone, each) for text in texts]
                 if len(texts) < 2 or not max(found):
                     continue
                 text_of_message, bare = anonymous(said, texts)
@@ -465,7 +467,7 @@ def _pieces(known: Sequence[Said], vectors: Vectors) -> list[Group]:
     return groups
 
 
-def _in_brackets(text: str, gone: Sequence[Any], said: Said) -> int:
+def in_brackets(text: str, gone: Sequence[Any], said: Said) -> int:
     """How much of what is gone stands in a part of a fact."""
     bare = text.strip(_AROUND)
     if said.current is None:

@@ -18,7 +18,7 @@ WRITERS = ("a", "b", "c", "d", "e", "eq", "f", "g", "h", "i", "t5", "t7", "j", "
 MEASURED = ("r",)
 """The writer that nothing was learned from. Its totals choose between versions; `s` is left for the last report."""
 LANGUAGES = ("zh", "en")
-TRAINING = ("t", "t2", "t3", "t4", "t6", "t8", "t10")
+TRAINING = ("t", "t2", "t3", "t4", "t6", "t8", "t10", "t11")
 """The sets that were written to learn from: they are never measured with."""
 _DOMAINS = {
     "p": "user_preferences",
@@ -51,6 +51,15 @@ def statements() -> list[tuple[str, str]]:
     """(domain, "+" for an unknown one, or "-" for what is not worth keeping; text) of everything to learn from."""
     lines = (SETS / "statements.tsv").read_text("utf-8").splitlines()
     lines += _training_lines("statements.{}.tsv")
+    return _labelled(lines)
+
+
+def facts_of_domains() -> list[tuple[str, str]]:
+    """(domain, text) of facts that tell about domains alone: some say nothing without the facts beside them."""
+    return _labelled(_training_lines("domains.{}.tsv"))
+
+
+def _labelled(lines: Sequence[str]) -> list[tuple[str, str]]:
     rows = [line.split("\t", 1) for line in lines if line and not line.startswith("#")]
     return [(_DOMAINS.get(row[0], row[0]), row[1]) for row in rows]
 

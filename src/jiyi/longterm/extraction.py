@@ -18,6 +18,7 @@ from jiyi.prompts.longterm import EXTRACT_ACCEPTED, EXTRACT_SCHEMA, extract_mess
 from jiyi.text import fold, sentences
 from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.code_spans import only_code, without_code_blocks
+from jiyi.text.patterns import has_han
 from jiyi.text.statements.about.mentions import quotes_people
 from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_remember
 from jiyi.text.statements.keeping.life_events import tells_life_event
@@ -48,6 +49,7 @@ from jiyi.text.statements.parts.claims import (
     stated_in_question,
 )
 from jiyi.text.statements.parts.own_words import without_requested_text
+from jiyi.text.statements.replacing.change_words import is_strong_change
 
 _MAX_BY_RULES = 20
 _REPLY_TOKENS = 2_000
@@ -55,7 +57,7 @@ _SHORT = 1_000
 _MAX_SENTENCE = 400  # what is longer was pasted, not said
 # So many sentences are judged together, as people say one thing in several.
 _WINDOW = 6
-_NOT_PLAINLY_NOTHING = -0.6
+_NOT_PLAINLY_NOTHING = -0.8
 _SURE = 0.45
 # From this value on a sentence is kept although it sounds like a remark of the moment.
 _SURE_OF_A_MOMENT = 0.75
@@ -69,9 +71,10 @@ _TOLD = -0.6
 _TOLD_BY_NAME = -0.93
 # From this value on what a question states is kept, whatever value the question itself has.
 _STATED = -0.15
-_MIN_WITHOUT_TOPIC = 5
+_MIN_WITHOUT_TOPIC = {True: 3, False: 5}
+"""Characters of a claim without a topic, in Chinese and in other scripts: 我吃素."""
 # Below this value a claim beside others is taken for a comment on them.
-_COMMENT = -0.6
+_COMMENT = -0.75
 # "Is this right? I goes to school.": the statement is what is asked about.
 _ASKS_OF_TEXT: Final = re.compile(
     r"^(?:so |ok |and )*(?:is|are|does|do|was|what does|what do|how does|how do you (?:say|spell))"
@@ -278,7 +281,7 @@ def _joined(parts: Sequence[str]) -> list[str]:
 def _without_comments(claims: list[ClaimText], classifier: StatementClassifier) -> list[ClaimText]:
     """The claims of a message without mere comments on the others ("send help", 全家都傻眼).
 
-    A correction after a denial is no comment.
+    A correction after a denial is no comment, nor is what says in plain words that something has changed.
     """
     if len(claims) < 2 or any(asks_to_remember(claim.text) for claim in claims):
         return claims
@@ -286,13 +289,13 @@ def _without_comments(claims: list[ClaimText], classifier: StatementClassifier) 
     stays = [
         claim
         for claim, value in zip(claims, worth, strict=True)
-        if value >= _COMMENT or _INSTEAD.search(fold(claim.text))
+        if value >= _COMMENT or _INSTEAD.search(fold(claim.text)) or is_strong_change(fold(claim.text))
     ]
     return stays or claims
 
 
 def _says_something(claim: ClaimText) -> bool:
-    return not is_small_talk(claim.text) and (bool(claim.topic) or len(claim.text) >= _MIN_WITHOUT_TOPIC)
+    return not is_small_talk(claim.text) and (bool(claim.topic) or len(claim.text) >= _MIN_WITHOUT_TOPIC[has_han(claim.text)])
 
 
 def _by_model(model: ChatModel, said: Round, known: Sequence[str], classifier: StatementClassifier) -> list[Proposal]:

@@ -48,7 +48,7 @@ from jiyi.text.statements.parts.antecedents import (
 from jiyi.text.statements.parts.claim_parts import parts_of, topic_of
 from jiyi.text.statements.parts.clauses import FINITE_EN, clauses_of, split_clauses
 from jiyi.text.statements.parts.reported_speech import reported_in
-from jiyi.text.statements.parts.told_before_asking import question_breaks, tells_before_asking
+from jiyi.text.statements.parts.told_before_asking import question_breaks, tells_before_asking, tells_nothing
 
 __all__ = [
     "ClaimText",
@@ -68,6 +68,10 @@ _SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
 _REFERS_BACK: Final = re.compile(
     r"^(?:(?:and|but|so|because|cos),? )*(?:he|she|it|they|he's|she's|it's|they're|hes|shes|its|theyre|mine|ours|his"
     r"|her|their|both|the one|this one|that one|we both)\b|^(?:他|她|它|牠|这(?:个|只|家|台)|那(?:个|只|家|台))"
+    # What is asked about is the object: "That's who we have our broadband with", "i can't bear them".
+    r"|^(?:that'?s|that is|these are|those are)\b|^asking for (?:me|my|a)\b"
+    r"|^(?:i|we|my \w+) (?:really |just |simply )?(?:can'?t|cannot|don'?t|never|always|hates?|loves?|likes?|needs?|uses?|takes?|wants?)"
+    r"(?: \w+)? (?:them|it|one|those)\b"
 )
 _PIECES: Final = re.compile(
     r"[，；;、]\s*|,\s+|(?<=[^\x00-\x7f]),|(?<=\S),(?=[^\x00-\x7f])|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|：\s*|:\s+"
@@ -262,6 +266,10 @@ def stated_in_question(sentence: str) -> list[str]:
     ]
     if not stated:
         return [sentence]
+    if has_han(sentence) and any(clause in stated for clause in before):
+        # Clauses beside them tell of the same: 旧手机掉河里了，刚拆封一台荣耀，要不要备份？
+        beside = [clause for clause in before if not tells_nothing(fold(clause))]
+        stated = [clause for clause in clauses if clause in stated or clause in beside]
     joined = "".join(stated).strip(" ,，；;、")
     verb = bool(told) or FINITE_EN.search(fold(joined)) is not None or _SELF.search(fold(joined)) is not None
     if not has_han(joined) and not verb:

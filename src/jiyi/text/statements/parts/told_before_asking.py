@@ -7,6 +7,7 @@ from typing import Final
 
 from jiyi.text.patterns import has_han
 from jiyi.text.statements.about.phrases_en import predicate_en
+from jiyi.text.statements.about.phrases_zh import predicate_zh
 from jiyi.text.statements.replacing.change_words import (
     changes,
     ends,
@@ -16,7 +17,7 @@ from jiyi.text.statements.replacing.change_words import (
     is_wish,
 )
 
-__all__ = ["question_breaks", "tells_before_asking"]
+__all__ = ["question_breaks", "tells_before_asking", "tells_nothing"]
 
 # "I'm on warfarin and can I eat kale": a question begins without a comma.
 _QUESTION_BEGINS: Final = re.compile(
@@ -38,6 +39,12 @@ _NO_STATEMENT_EN: Final = re.compile(
 _NO_STATEMENT_ZH: Final = re.compile(
     r"想|打算|准备|考虑|^(?:如果|假如|要是|万一|假设|听说|据说|人家|有人|别人|大家|请问|你|您|那|这(?!学期|学年|个?[月周季]|星期|礼拜|[两几]|阵|年|边)|它)"
 )
+# A clause that begins with its verb tells of the speaker: 在软件上学葡萄牙语, and not what somebody asks to be done.
+_REQUESTS_ZH: Final = re.compile(
+    r"^(?:再|先|那就|就|能|可以|可|要|该|应该|得|会|别|不要|不用|来)|^(?:帮|给|写|推荐|翻|讲|说|解释|总结|列|查|找|看|问|算|编|画|设计|生成|分析"
+    r"|比较|介绍|谢|感谢|求|有没有|有|是|叫|让|祝|请|麻烦|拜托|除了|关于|对于|根据|按|用|从|以|把|被|在家|在线)"
+)
+_MIN_TOLD_ZH: Final = 5
 _FIRST_PERSON_EN: Final = re.compile(r"\b(?:i|me|my|us|our|we)\b")
 _FIRST_PERSON_DOES: Final = re.compile(r"^(?:and |but |so |ok |also |well,? )*(?:i|we)(?:'ve|'d| have| had)? [a-z]+")
 
@@ -47,16 +54,20 @@ def question_breaks(sentence: str) -> list[int]:
     return [match.end() for pattern in (_QUESTION_BEGINS, _SO_IS) for match in pattern.finditer(sentence)]
 
 
+def tells_nothing(folded: str) -> bool:
+    """Whether a clause is a condition, a general case, or how somebody begins to ask."""
+    return (_NO_STATEMENT_ZH if has_han(folded) else _NO_STATEMENT_EN).search(folded) is not None
+
+
 def tells_before_asking(folded: str) -> bool:
     """Whether a clause before a question tells that something has changed, or what the speaker has done.
 
     "Dad's moved back to Leeds, what's on there?", "Olives have grown on me, what goes with them?".
     """
     if has_han(folded):
-        told, of_speaker = not _NO_STATEMENT_ZH.search(folded), False
+        of_speaker = len(folded) >= _MIN_TOLD_ZH and not _REQUESTS_ZH.search(folded) and predicate_zh(folded) == ""
     else:
-        told = not _NO_STATEMENT_EN.search(folded)
         of_speaker = _FIRST_PERSON_EN.search(folded) is not None and bool(predicate_en(folded))
     change = any(says(folded) for says in (changes, ends, ends_life, is_strong_change, hints_at_change))
     does = _FIRST_PERSON_DOES.match(folded) is not None
-    return told and not is_wish(folded) and (change or does or of_speaker)
+    return not tells_nothing(folded) and not is_wish(folded) and (change or does or of_speaker)
