@@ -1,5 +1,8 @@
 """Rounds in the background: acknowledged when durable, done across restarts."""
 
+import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -88,3 +91,22 @@ def test_work_that_is_not_done_goes_with_an_export(open_room: OpenMemory, tmp_pa
     assert other.import_jsonl(tmp_path / "export.jsonl").jobs == 0
     assert other.run_jobs() == 1
     assert [entry.content for entry in other.list(scope="alice")] == ["I am allergic to nuts"]
+
+
+def test_looking_up_and_forgetting_load_nothing_that_reads_facts(tmp_path: Path) -> None:
+    program = (
+        "import json, sys\n"
+        "from jiyi.sync import AgentMemory\n"
+        f"with AgentMemory.open({str(tmp_path / 'data')!r}, embedder='none', background_jobs=False) as memory:\n"
+        "    room = memory.longterm\n"
+        "    room.schedule_round('alice', 'c1', 'I live in Harrogate', 'OK.')\n"
+        "    room.retrieve_relevant_memories('alice', 'Where do I live?')\n"
+        "    room.conflicts('alice'), room.cleanup_forgotten_memories('alice')\n"
+        "loaded = list(sys.modules)\n"
+        "import jiyi.longterm.ingest\n"
+        "print(json.dumps([name for name in sys.modules if name not in loaded]))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    # Their patterns take a while to load, and a room is opened on the event loop of the caller.
+    reading = {"jiyi.longterm.ingest", "jiyi.longterm.corrections", "jiyi.text.statements.parts.claims"}
+    assert reading <= set(json.loads(result.stdout))

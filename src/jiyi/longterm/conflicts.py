@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from jiyi.errors import InvalidInputError
-from jiyi.longterm.corrections import KnownFact, rest_if_replaced
+from jiyi.execution import Lazy
 from jiyi.longterm.dependencies import LongtermDeps
-from jiyi.longterm.duplicates import lexical_features
-from jiyi.longterm.replacement import ReplacementModel
-from jiyi.longterm.rests import rest_of
 from jiyi.longterm.superseding import superseded_by, without_reflection
 from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry
 from jiyi.model.rest_of_fact import is_rest_of
 from jiyi.ports import Amendment, LongtermStore
 from jiyi.text.patterns import has_han
+
+if TYPE_CHECKING:
+    from jiyi.longterm.replacement import ReplacementModel
 
 Winner: TypeAlias = Literal["newer", "older", "both"]
 _WINNERS = ("newer", "older", "both")
@@ -118,7 +118,7 @@ class Conflicts:
 
     def __init__(self, deps: LongtermDeps) -> None:
         self._deps = deps
-        self._replacement = ReplacementModel(deps.analyzer, deps.judging, deps.pairs)
+        self._replacement: Lazy[ReplacementModel] = Lazy(self._new_replacement)
 
     def open_ones(self, scope: str, limit: int) -> list[Conflict]:
         """The open conflicts, newest first."""
@@ -184,11 +184,22 @@ class Conflicts:
 
     def _rest(self, newer: MemoryEntry, older: MemoryEntry) -> MemoryEntry | None:
         """What the older one says besides, as a fact of its own; `None` where it says nothing else."""
-        old = KnownFact(older, lexical_features(older.content, self._deps.analyzer))
-        left = rest_if_replaced(newer.content, old, self._replacement)
+        # Their patterns take a fifth of a second to load: listing conflicts does without.
+        from jiyi.longterm.corrections import KnownFact, rest_if_replaced
+        from jiyi.longterm.duplicates import lexical_features
+        from jiyi.longterm.rests import rest_of
+
+        deps = self._deps
+        old = KnownFact(older, lexical_features(older.content, deps.analyzer))
+        left = rest_if_replaced(newer.content, old, self._replacement())
         if left is None:
             left = f"以前：{older.content}" if has_han(older.content) else f"Earlier: {older.content}"
-        return rest_of(self._deps.store, older, left, self._deps.now()) if left and left != older.content else None
+        return rest_of(deps.store, older, left, deps.now()) if left and left != older.content else None
+
+    def _new_replacement(self) -> ReplacementModel:
+        from jiyi.longterm.replacement import ReplacementModel
+
+        return ReplacementModel(self._deps.analyzer, self._deps.judging, self._deps.pairs)
 
     def _is_current(self, *facts: MemoryEntry) -> bool:
         """Whether all of them hold: none was superseded, forgotten, or has expired."""

@@ -17,8 +17,6 @@ from jiyi.model.entry import FACT_TYPE, MemoryEntry
 from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
 from jiyi.model.rest_of_fact import is_rest_of
 from jiyi.ports import Amendment, ForgettingCandidate
-from jiyi.text.statements.keeping.fact_kinds import fact_kind
-from jiyi.text.statements.keeping.lasting import DECISION, states_decision
 from jiyi.text.statements.keeping.upcoming import is_upcoming
 
 PAGE: Final = 1_000
@@ -150,6 +148,10 @@ class Forgetter:
         known = exempt_kind(attribute, kinds)
         if known or not statement:
             return known
+        # Their patterns take a while to load, and only what was said in words needs them.
+        from jiyi.text.statements.keeping.fact_kinds import fact_kind
+        from jiyi.text.statements.keeping.lasting import DECISION, states_decision
+
         # Facts of earlier versions have only their words.
         words = DECISION if states_decision(statement) else ""
         return next((kind for kind in (fact_kind(statement, attribute), lasting, words) if kind and kind in kinds), "")

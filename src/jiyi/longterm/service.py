@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import InvalidInputError, ModelError
+from jiyi.execution import Lazy
 from jiyi.longterm.compression import compress, compress_by_rules
 from jiyi.longterm.conflicts import Conflicts
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import UPCOMING, Forgetter
-from jiyi.longterm.ingest import FactIngestor
-from jiyi.longterm.named_forgetting import forget_named
 from jiyi.longterm.recently_recalled import RecentlyRecalled
 from jiyi.longterm.reflection import Reflector
 from jiyi.longterm.retrieval import Retriever
@@ -25,6 +24,9 @@ from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
 from jiyi.ports.longterm import MessagesDeletedError
 from jiyi.text.statements.keeping.upcoming import is_upcoming
+
+if TYPE_CHECKING:
+    from jiyi.longterm.ingest import FactIngestor
 
 _CANDIDATE_TAKER = "longterm"
 _DELETED = "forgotten"
@@ -40,9 +42,9 @@ class LongtermService:
         self._deps = deps
         self._written = written
         self._queued = queued
-        recalled = RecentlyRecalled()
-        self._ingestor = FactIngestor(deps, recalled)
-        self.retriever = Retriever(deps, recalled)
+        self._recalled = RecentlyRecalled()
+        self._ingestor: Lazy[FactIngestor] = Lazy(self._new_ingestor)
+        self.retriever = Retriever(deps, self._recalled)
         self.reflector = Reflector(deps)
         self.forgetter = Forgetter(deps)
         self.conflicts = Conflicts(deps)
@@ -118,14 +120,22 @@ class LongtermService:
             self._queued()
             raise
 
+    def _new_ingestor(self) -> FactIngestor:
+        # Its patterns take a fifth of a second to load, and a room is opened on the event loop of the caller.
+        from jiyi.longterm.ingest import FactIngestor
+
+        return FactIngestor(self._deps, self._recalled)
+
     def _keep(self, job: Job) -> list[MemoryEntry] | None:
+        from jiyi.longterm.named_forgetting import forget_named
+
         session = str(job.payload["conversation_id"])
         while True:
             messages = self._undeleted(job.scope, job.payload["messages"])
             if forget_named(self._deps, job.scope, messages):
                 self._written()
             try:
-                stored = self._ingestor.keep_round(job.scope, session, messages, job)
+                stored = self._ingestor().keep_round(job.scope, session, messages, job)
             except MessagesDeletedError:
                 continue
             break
@@ -159,7 +169,7 @@ class LongtermService:
         stored: list[MemoryEntry] = []
         for candidate in chats.candidates(scope, session_id=session, state="new", limit=limit):
             try:
-                kept = self._ingestor.keep_candidate(candidate)
+                kept = self._ingestor().keep_candidate(candidate)
             except MessagesDeletedError:
                 chats.settle_candidate(scope, candidate.id, state="rejected", by=_DELETED)
                 continue

@@ -6,11 +6,6 @@ import re
 from typing import Final
 
 from jiyi.model.storable import storable
-from jiyi.text.statements.keeping.forget_requests import without_forget_requests
-from jiyi.text.statements.keeping.forget_topics import forgotten_topics, without_topic_requests
-from jiyi.text.statements.keeping.off_record import without_off_record
-from jiyi.text.statements.keeping.steering import without_steering
-from jiyi.text.statements.parts.pasted_output import without_pasted_output
 
 MAX_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""
@@ -38,6 +33,13 @@ def looked_at(text: str) -> str:
 
     Nor what somebody asks not to keep or to forget, nor pasted code and logs.
     """
+    # Their patterns take a while to load: whoever only shows or compares texts does without.
+    from jiyi.text.statements.keeping.forget_requests import without_forget_requests
+    from jiyi.text.statements.keeping.forget_topics import forgotten_topics, without_topic_requests
+    from jiyi.text.statements.keeping.off_record import without_off_record
+    from jiyi.text.statements.keeping.steering import without_steering
+    from jiyi.text.statements.parts.pasted_output import without_pasted_output
+
     clean = readable(text)
     if len(clean) > MAX_LOOKED_AT:
         half = MAX_LOOKED_AT // 2

@@ -58,13 +58,18 @@ def asked_attributes(question: str, cued: Sequence[str] | None = None) -> tuple[
     return tuple(_term(*each) for each in found)
 
 
-def stated_attributes(text: str) -> tuple[str, ...]:
-    """The terms of the attributes that a text states, of its speaker or of their people, each once."""
+def stated_attributes(text: str, asks: float | None = None) -> tuple[str, ...]:
+    """The terms of the attributes that a text states, of its speaker or of their people, each once.
+
+    `asks` is its `question_share`, for a caller that knows it already.
+    """
     if len(text) > _MAX_TEXT:
         return ()
     cued = _cued(fold(text))
     found = list(_stated(text, cued)) if cued else []
-    if not found or hands_over_text(text) or question_share(text) > _ASKS_ONLY:
+    if not found or hands_over_text(text):
+        return ()
+    if (question_share(text) if asks is None else asks) > _ASKS_ONLY:
         return ()
     return tuple(dict.fromkeys(_term(name, person) for name, person in found))
 

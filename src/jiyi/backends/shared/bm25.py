@@ -54,8 +54,10 @@ class PackedTexts:
         tf = np.zeros((self._texts, len(wanted)))
         inside = np.zeros((self._texts, len(wanted)))
         if wanted and self._texts:
-            # A question has few terms: comparing every term with each of them is faster than sorting.
-            column, match = (self._ids == np.asarray(wanted, dtype=np.uint32)[:, None]).nonzero()
+            # A question has few terms: comparing every term with each of them is faster than sorting. The places are
+            # looked for in one row, because `nonzero` takes several times as long in two dimensions.
+            same = self._ids == np.asarray(wanted, dtype=np.uint32)[:, None]
+            column, match = np.divmod(np.flatnonzero(same), len(self._ids))
             row = self._ends.searchsorted(match, side="right")
             found = self._times[match]
             tf[row, column] = found

@@ -53,19 +53,23 @@ class Analysed:
     """Terms of the key, the tags and the attributes that the text states. They match like words of the text and do not
     count for its length."""
     digest: str
+    question_share: float
+    """Which share of it is no answer."""
 
 
 def analyse(analyzer: Analyzer, entry: MemoryEntry) -> Analysed:
     """The terms of an entry: of its searched text, of its key and tags, and of the attributes that it states."""
     entry = analyzer.searched.entry(entry)
     labels = [word for label in entry.labels for word in analyzer.analyze(label).words]
+    asks = question_share(entry.content)
     if entry.role != "assistant" and entry.memory_type != REFLECTION_TYPE:
         # Its patterns take 20 ms to load: a short command that indexes nothing does without.
         from jiyi.text.stated_attributes import stated_attributes
 
         # What an assistant says of itself is nothing about the user, and a reflection states everything at once.
-        labels += stated_attributes(entry.content)
-    return Analysed(entry, analyzer.analyze(entry.content), tuple(labels), entry.index_hash())
+        labels += stated_attributes(entry.content, asks)
+    no_answer = 1.0 if _says_nothing(entry) else asks
+    return Analysed(entry, analyzer.analyze(entry.content), tuple(labels), entry.index_hash(), no_answer)
 
 
 def text_fingerprint(analyzer: Analyzer, entry: MemoryEntry) -> str:
@@ -125,7 +129,7 @@ def features_of(analysed: Analysed) -> Features:
         hash=analysed.digest,
         length=analysis.length,
         bigram_length=analysis.bigram_length,
-        question_share=_answers_nothing(entry),
+        question_share=analysed.question_share,
         words=words,
         word_counts=word_counts,
         bigrams=bigrams,
@@ -135,18 +139,17 @@ def features_of(analysed: Analysed) -> Features:
     )
 
 
-def _answers_nothing(entry: MemoryEntry) -> float:
-    """Which share of an entry is no answer: what it asks, and a message of nothing but "OK".
+def _says_nothing(entry: MemoryEntry) -> bool:
+    """Whether an entry is a message of nothing but "OK".
 
     The message behind a question counts as its likely answer: "OK" would be the best hit for what is asked again.
     """
-    if entry.memory_type == MESSAGE_TYPE:
-        # Its patterns take a while to load: a short command that indexes nothing does without.
-        from jiyi.text.statements.keeping.smalltalk import says_nothing
+    if entry.memory_type != MESSAGE_TYPE:
+        return False
+    # Its patterns take a while to load: a short command that indexes nothing does without.
+    from jiyi.text.statements.keeping.smalltalk import says_nothing
 
-        if says_nothing(entry.content):
-            return 1.0
-    return question_share(entry.content)
+    return says_nothing(entry.content)
 
 
 def shortness(length: int) -> int:

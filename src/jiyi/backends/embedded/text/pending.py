@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 from jiyi.backends.shared.term_rows import Features
+
+_columns = attrgetter(*Features.__slots__)
 
 
 class PendingTerms:
@@ -40,7 +43,8 @@ class PendingTerms:
 
 def values_of(row: Features) -> tuple[Any, ...]:
     """The columns of a row, in their order."""
-    return tuple(getattr(row, name) for name in Features.__slots__)
+    values: tuple[Any, ...] = _columns(row)
+    return values
 
 
 NOTHING_PENDING: Final = PendingTerms((), ())
