@@ -72,7 +72,7 @@ def to_openai(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 
 def to_anthropic(messages: Iterable[Message]) -> dict[str, Any]:
-    """The arguments `system` and `messages` for `client.messages.create(…)`; prompts stand in `system`."""
+    """The arguments `system` and `messages` for `client.messages.create(…)`; system messages stand in `system`."""
     system: list[str] = []
     said: list[dict[str, Any]] = []
     for turn in _turns(messages):
