@@ -12,7 +12,7 @@ from jiyi.model.message import Message
 SYSTEM_ROLES = ("system", "developer")
 """Roles of system messages, which are never summarised away. `SYSTEM_ROLES_SQL` of the record store says the same."""
 CANDIDATE_STATES = ("new", "taken", "rejected")
-RULES = "rules"
+MADE_BY_RULES = "rules"
 """The value of `made_by` when no model was asked."""
 
 
