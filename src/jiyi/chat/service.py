@@ -23,7 +23,7 @@ class ChatStatus:
     scope: str
     epoch: int
     tokens: int
-    """Prompts, summary and every message that no summary covers; above the limit while a compaction is due."""
+    """System messages, summary and every message that no summary covers; above the limit while a compaction is due."""
     token_limit: int
     messages: int
     """How many messages no summary covers, system messages not counted."""
