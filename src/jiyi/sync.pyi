@@ -638,7 +638,7 @@ class Chat:
         """
 
     def get(self, *, initial_tokens: int = 0, max_wait: float | None = 10.0) -> ChatWindow:
-        """The messages for the next call of a model: prompts, the summary as a user message, the most recent ones.
+        """The messages for the next call of a model: system messages, the summary of older ones, the most recent ones.
 
         Never more than `token_limit` tokens (less `initial_tokens`, which the caller needs for something else), but for
         a newest message that is larger by itself: then `over_limit` is set. When the limit is reached, older messages

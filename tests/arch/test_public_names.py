@@ -26,7 +26,7 @@ from jiyi.memory import AgentMemory
 from jiyi.noop import NoopChat, NoopLongterm, NoopMemory, NoopNotes, NoopRuntime
 from jiyi.notes import Notes
 from jiyi.runtime import MemoryRuntime
-from jiyi.runtime.simple import SimpleMemoryRuntime
+from jiyi.runtime.simple_runtime import SimpleMemoryRuntime
 from jiyi.tools import Toolbox
 
 # A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
@@ -385,7 +385,7 @@ def test_the_methods_of_the_long_term_room_are_the_ones_listed() -> None:
 
 def test_the_runtimes_have_the_methods_of_the_interface_with_the_same_parameters() -> None:
 
-    from jiyi.runtime.simple import SimpleMemoryRuntime
+    from jiyi.runtime.simple_runtime import SimpleMemoryRuntime
     from jiyi.runtime.vector import VectorMemoryRuntime
 
     for kind in (SimpleMemoryRuntime, VectorMemoryRuntime):

@@ -108,8 +108,8 @@ CHAT_STATEMENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "the window": (chat._NEWEST_FIRST, (BY_POSITION,)),
     "what follows": (chat._OLDEST_FIRST, (BY_POSITION,)),
-    "the prompts": (
-        chat._PROMPTS,
+    "the system messages": (
+        chat._SYSTEM_MESSAGES,
         ("ix_conversation_history_prompts (scope=? AND session_id=? AND replaced_at=? AND position",),
     ),
 }

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jiyi.backends.records.schema import SYSTEM_ROLES_SQL
 from jiyi.chat.groups import groups, is_tool_result, orphaned_results, tool_call_ids, tool_result_ids
 from jiyi.chat.window import ChatWindow, choose_leaving, choose_window, first_portion, make_budget, oldest_groups
 from jiyi.errors import InvalidInputError
-from jiyi.model.chat import FIRST_EPOCH, Snapshot, StoredMessage, Summary
+from jiyi.model.chat import FIRST_EPOCH, SYSTEM_ROLES, Snapshot, StoredMessage, Summary
 from jiyi.model.clock import utc_now
 from jiyi.model.message import Message
 
@@ -165,3 +166,7 @@ def test_a_budget_leaves_room_for_everything() -> None:
         assert budget.max_summary <= max(limit // 2, 48)
     with pytest.raises(InvalidInputError, match="soft_threshold"):
         make_budget(10, 0, None)
+
+
+def test_the_record_store_knows_the_same_roles_of_system_messages() -> None:
+    assert f"role IN {SYSTEM_ROLES!r}" == SYSTEM_ROLES_SQL

@@ -11,7 +11,7 @@ from jiyi.model.limits import Limits
 from jiyi.recall.tags import TagMirror
 from jiyi.runtime import MemoryRuntime
 from jiyi.runtime.dependencies import RuntimeCalls, RuntimeDeps
-from jiyi.runtime.simple import SimpleMemoryRuntime
+from jiyi.runtime.simple_runtime import SimpleMemoryRuntime
 from jiyi.testing.conformance import MemoryRuntimeConformance
 from jiyi.text import Vocabulary
 from tests.servers.fixtures import OnPostgres

@@ -3,7 +3,7 @@
 import pytest
 
 from jiyi.errors import SimpleModeError
-from jiyi.recall import plain
+from jiyi.recall import simple_comparison
 from jiyi.sync import AgentMemory
 from tests.longterm.answers import fact, model
 from tests.longterm.conftest import FakeClock, OpenMemory
@@ -39,7 +39,8 @@ def test_the_same_attribute_is_corrected_also_among_many_other_facts(
     (old,) = tell(simple, first)
     # More than one page of them, and a page is newest first.
     others = [
-        {"key": f"k{number}", "content": f"matter {number}", "scope": "alice"} for number in range(plain._PAGE + 20)
+        {"key": f"k{number}", "content": f"matter {number}", "scope": "alice"}
+        for number in range(simple_comparison._PAGE + 20)
     ]
     simple.store_many(others)
     clock.advance(hours=1)

@@ -486,7 +486,7 @@ def test_notes_that_an_earlier_version_has_read_are_read_again_once(
     first = open_desk()
     with monkeypatch.context() as earlier:
         earlier.setattr("jiyi.notes.scan._digest", lambda data: blake2b(data, digest_size=16).hexdigest())
-        earlier.setattr("jiyi.notes.scan._RULES", 1)
+        earlier.setattr("jiyi.notes.scan._PARSER_VERSION", 1)
         earlier.setattr("jiyi.notes.markdown.says_something", lambda below, _: any(below))
         first.write("memory/2026-05-02.md", "## Project\n\nOwner:\nDeadline:\n")
         assert first.found("project deadline")

@@ -21,8 +21,9 @@ from jiyi.model.feedback import (
 )
 from jiyi.model.limits import Limits
 from jiyi.model.strength_decay import DecayRules, Usage, decay
+from jiyi.runtime.answer_shares import chained_shares, fair_shares
 from jiyi.runtime.checks import feedback_order, new_memory
-from jiyi.runtime.text_rules import ContentWords, chained_shares, fair_shares, said, says_all_of
+from jiyi.runtime.near_duplicates import ContentWords, said, says_all_of
 from jiyi.text import Analyzer, tag_form
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 
 from jiyi import AgentMemory
 from jiyi.apps.server import maintenance
-from jiyi.apps.server.maintenance import maintain_regularly, maintained, next_run
+from jiyi.apps.server.maintenance import maintain_regularly, maintenance_task, next_run
 from jiyi.errors import StorageError
 from tests.support import QUICK
 
@@ -111,7 +111,7 @@ def test_maintenance_ends_with_the_server(tmp_path: Path, monkeypatch: pytest.Mo
                 ended.append("ended")
 
         monkeypatch.setattr(maintenance, "maintain_regularly", waiting)
-        async with AgentMemory.open(tmp_path, **QUICK) as memory, maintained(memory):
+        async with AgentMemory.open(tmp_path, **QUICK) as memory, maintenance_task(memory):
             await begun.wait()
             assert not ended
 

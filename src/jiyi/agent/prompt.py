@@ -27,6 +27,7 @@ from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
 from jiyi.longterm.context import build_context
 from jiyi.longterm.profile import MAX_FACTS, build_profile
 from jiyi.longterm.router import FALLBACK
+from jiyi.model.chat import SYSTEM_ROLES
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
@@ -55,7 +56,6 @@ _LOOKED_AT: Final = 100
 _BLANK_LINES: Final = 8
 """Tokens of the blank lines between the parts: one or two each."""
 _QUERY_CHARACTERS: Final = 2_000
-_SYSTEM: Final = ("system", "developer")
 _LONG_DAY: Final = datetime(2026, 9, 30)  # noqa: DTZ001
 """A Wednesday: the longest name."""
 
@@ -373,7 +373,7 @@ def compose(
     said = [one for one in window if not (one.extra.get(BROKEN_OFF) and not one.text.strip())]
     ordered = own_last(said, turn_id, question)
     leading: list[str] = []
-    while ordered and ordered[0].role in _SYSTEM:
+    while ordered and ordered[0].role in SYSTEM_ROLES:
         leading.append(ordered.pop(0).text)
     system = Message("system", "\n\n".join([*blocks.texts, *leading]))
     sizes = [count_message(message, counter) for message in ordered]

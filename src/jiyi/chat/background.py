@@ -14,7 +14,7 @@ _log = logging.getLogger("jiyi.chat")
 Session: TypeAlias = tuple[str, str]
 
 
-class _Run:
+class _SessionCompaction:
     """The work on one session."""
 
     task: asyncio.Task[None]
@@ -29,13 +29,13 @@ class BackgroundCompactions:
     """At most one task for each session. What is not done when the memory closes is left to the next `get`."""
 
     def __init__(self) -> None:
-        self._runs: dict[Session, _Run] = {}
+        self._runs: dict[Session, _SessionCompaction] = {}
 
     def start(self, session: Session, compact_portion: Callable[[], Awaitable[int]]) -> None:
         """Call `compact_portion` until it has moved no message; does nothing if that is being done already."""
         if self.done(session) is not None:
             return
-        run = _Run()
+        run = _SessionCompaction()
         run.task = asyncio.get_running_loop().create_task(self._work(session, run, compact_portion))
         self._runs[session] = run  # complete, because other threads read it
 
@@ -44,7 +44,9 @@ class BackgroundCompactions:
         run = self._runs.get(session)
         return run.done if run is not None and run.is_active else None
 
-    async def _work(self, session: Session, run: _Run, compact_portion: Callable[[], Awaitable[int]]) -> None:
+    async def _work(
+        self, session: Session, run: _SessionCompaction, compact_portion: Callable[[], Awaitable[int]]
+    ) -> None:
         try:
             while moved := await compact_portion():
                 run.done += moved

@@ -68,12 +68,12 @@ class _Plan:
     snapshot: Snapshot
     leaving: list[StoredMessage]
     known: Sequence[StoredMessage]
-    """What was read of the messages behind the pointer, prompts included; without a gap from the pointer on."""
+    """What was read of the messages behind the pointer, system messages included; without a gap from the pointer on."""
     complete: bool
     """Whether that is all of them."""
 
     def span(self, after: int) -> Span:
-        """The messages that leave and stand behind a position, with the prompts between them."""
+        """The messages that leave and stand behind a position, with the system messages between them."""
         last = self.leaving[-1].position
         inside = [one for one in self.known if after < one.position <= last]
         return Span(self.snapshot.epoch.epoch, after + 1, last, len(inside), max(one.row for one in inside))
@@ -84,11 +84,12 @@ class _Plan:
         if not self.complete:
             return replace(before, summary=summary)
         pointer = summary.last_position
-        prompts = {one.position: one for one in (*before.prompts, *self.known) if one.is_system}
+        known = (*before.system_messages, *self.known)
+        system = {one.position: one for one in known if one.is_system}
         return replace(
             before,
             summary=summary,
-            prompts=tuple(prompts[position] for position in sorted(prompts) if position <= pointer),
+            system_messages=tuple(system[position] for position in sorted(system) if position <= pointer),
             recent=tuple(one for one in self.known if one.position > pointer),
             complete=True,
         )
@@ -213,9 +214,9 @@ class Compactor:
 
     def _tokens_to_keep(self, trigger: str, snapshot: Snapshot, available: int) -> int:
         """How many tokens of messages may stay in the window."""
-        prompts = [*snapshot.prompts, *(one for one in snapshot.recent if one.is_system)]
+        system_messages = [*snapshot.system_messages, *(one for one in snapshot.recent if one.is_system)]
         summary = self._budget.max_summary + self._summary_tokens("")
-        keep = available - self._budget.reserve - sum(map(self._count, prompts)) - summary
+        keep = available - self._budget.reserve - sum(map(self._count, system_messages)) - summary
         # A summary that was made for a larger limit is too long for this one: something leaves, so that a shorter
         # one is made.
         too_long = snapshot.summary is not None and self._summary_tokens(snapshot.summary) > summary
@@ -357,7 +358,7 @@ class Compactor:
 
 
 def tokens_reached(tokens: int, count: Count) -> Callable[[StoredMessage], bool]:
-    """A predicate that ends a read: true once the messages read so far, without prompts, have more tokens."""
+    """A predicate that ends a read: true once the messages read so far, without system messages, have more tokens."""
     total = 0
 
     def reached(stored: StoredMessage) -> bool:

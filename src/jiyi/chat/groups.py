@@ -43,7 +43,7 @@ def is_tool_result(message: Message) -> bool:
 
 
 def groups(messages: Sequence[StoredMessage]) -> list[list[StoredMessage]]:
-    """Cut a stretch of messages (without prompts) into what must stay together, in order.
+    """Cut a stretch of messages (without system messages) into what must stay together, in order.
 
     A group is one message, or a call with everything up to the last of its results, whatever is in between. A call
     whose results have not come yet keeps everything after it, as long as the assistant has not gone on without them.

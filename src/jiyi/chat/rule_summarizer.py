@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jiyi.chat.summarizers import EarlierSummaries, Proposal, keepable_messages, spoken_text, transcript_text
-from jiyi.model.chat import RULES, StoredMessage, Summary
+from jiyi.model.chat import MADE_BY_RULES, StoredMessage, Summary
 from jiyi.model.message import Message
 from jiyi.ports import TokenCounter
 from jiyi.text import detect_language
@@ -20,7 +20,7 @@ _NO_WORDS = {"zh": "（没有文字的消息）", "en": "(messages without words
 class RuleSummarizer:
     """Extracts sentences from the conversation."""
 
-    made_by = RULES
+    made_by = MADE_BY_RULES
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter

@@ -23,10 +23,10 @@ class ChatStatus:
     scope: str
     epoch: int
     tokens: int
-    """Prompts, summary and every message that no summary covers; above the limit while a compaction is due."""
+    """System messages, summary and every message that no summary covers; above the limit while a compaction is due."""
     token_limit: int
     messages: int
-    """How many messages no summary covers, prompts not counted."""
+    """How many messages no summary covers, system messages not counted."""
     summary: Summary | None
     """The summary in force. What follows its `last_position` is the window."""
     flushed_to: int

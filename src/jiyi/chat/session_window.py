@@ -245,7 +245,7 @@ class SessionWindow:
         return self._store.snapshot(*self._session, tokens_reached(available, self._counts.of))
 
     def _tokens(self, snapshot: Snapshot) -> int:
-        total = sum(map(self._counts.of, snapshot.prompts)) + sum(map(self._counts.of, snapshot.recent))
+        total = sum(map(self._counts.of, (*snapshot.system_messages, *snapshot.recent)))
         return total + (self._counts.of_summary(snapshot.summary) if snapshot.summary is not None else 0)
 
     def _fits(self, snapshot: Snapshot, available: int) -> bool:
@@ -270,10 +270,10 @@ class SessionWindow:
             first = snapshot.recent[0].position
             left_out += self._store.count_between(*self._session, after=snapshot.pointer, before=first)
         if summary is not None and not chosen.with_summary and trouble is None:
-            trouble = "the prompts and the newest message leave no room for the summary"
+            trouble = "the system messages and the newest message leave no room for the summary"
         messages = [stored.message for stored in chosen.messages]
         if summary is not None and chosen.with_summary:
-            # Behind the prompts that open the window; later prompts stay where they were said.
+            # Behind the system messages that open the window; later ones stay where they were said.
             place = next((i for i, one in enumerate(chosen.messages) if not one.is_system), len(messages))
             messages.insert(place, summary_message(summary.content))
         return ChatWindow(

@@ -66,7 +66,7 @@ def make_budget(token_limit: object, soft_threshold: object, reserve: object) ->
 
 
 class ChatWindow(list[Message]):
-    """The messages for the next call of a model: prompts, the summary as a user message, the most recent messages.
+    """The messages for the next call of a model: system messages, the summary of older ones, the most recent ones.
 
     Equal to a plain list of the same messages; what it knows besides is in its attributes.
     """
@@ -94,7 +94,7 @@ class ChatWindow(list[Message]):
         self.left_out = left_out
         """How many messages are missing from this answer only, because no summary covers them yet."""
         self.over_limit = over_limit
-        """The newest message with the prompts is larger than the limit by itself, and is shown nevertheless."""
+        """The newest message with the system messages is larger than the limit by itself, and is shown nevertheless."""
         self.compacted = compacted
         """Whether this call has moved messages under a summary."""
         self.trouble = trouble
@@ -118,7 +118,7 @@ class WindowChoice:
     """Which messages are shown."""
 
     messages: tuple[StoredMessage, ...]
-    """In the order of the conversation, prompts included."""
+    """In the order of the conversation, system messages included."""
     with_summary: bool
     tokens: int
     left_out: int
@@ -127,12 +127,12 @@ class WindowChoice:
 
 
 def choose_window(snapshot: Snapshot, *, available: int, summary_tokens: int, count: Count) -> WindowChoice:
-    """The most that fits into `available` tokens: prompts and the newest group always, the summary, older groups."""
-    prompts = [*snapshot.prompts, *(one for one in snapshot.recent if one.is_system)]
+    """The most that fits into `available` tokens: system messages and the newest group always, summary, older ones."""
+    system_messages = [*snapshot.system_messages, *(one for one in snapshot.recent if one.is_system)]
     said = _without_orphans(snapshot)
     missing = sum(not one.is_system for one in snapshot.recent) - len(said)
     grouped = groups(said)
-    used = sum(map(count, prompts))
+    used = sum(map(count, system_messages))
     shown: list[list[StoredMessage]] = []
     if grouped:
         shown.append(grouped[-1])
@@ -147,7 +147,7 @@ def choose_window(snapshot: Snapshot, *, available: int, summary_tokens: int, co
         used += size
         shown.append(group)
     kept = [one for group in shown for one in group]
-    messages = sorted([*prompts, *kept], key=lambda one: one.position)
+    messages = sorted([*system_messages, *kept], key=lambda one: one.position)
     return WindowChoice(tuple(messages), with_summary, used, missing + len(said) - len(kept), over_limit)
 
 
@@ -164,8 +164,8 @@ def _without_orphans(snapshot: Snapshot) -> list[StoredMessage]:
 def choose_leaving(messages: Sequence[StoredMessage], *, keep: int, portion: int, count: Count) -> list[StoredMessage]:
     """What leaves first when at most `keep` tokens of these messages (all that are there) may stay.
 
-    Oldest first, whole groups, never the newest group, never prompts; at most a portion at once, but one group at
-    least. What stays does not begin with an answer, if that is possible: models expect a user's message first.
+    Oldest first, whole groups, never the newest group, never system messages; at most a portion at once, but one group
+    at least. What stays does not begin with an answer, if that is possible: models expect a user's message first.
     """
     grouped = groups([one for one in messages if not one.is_system])
     kept = 0

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jiyi.recall import RecallEngine, Request
     from jiyi.text import Analyzer
 
-RULES = "rules"
+MADE_BY_RULES = "rules"
 TASKS = ("scorer", "router", "reflection", "compression")
 
 
@@ -91,4 +91,4 @@ class LongtermDeps:
 
 def made_by(model: ChatModel | None) -> str:
     """What `source` says about who made an entry."""
-    return RULES if model is None else f"model:{model.name}"
+    return MADE_BY_RULES if model is None else f"model:{model.name}"

@@ -17,7 +17,7 @@ from jiyi.longterm.claim_reading import in_first_person, may_be_told, probe_of, 
 from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.conflicts import inherited
 from jiyi.longterm.corrections import CONFLICTS, REPLACES, Finding, KnownFact, judge, supports
-from jiyi.longterm.dependencies import RULES, LongtermDeps, made_by
+from jiyi.longterm.dependencies import MADE_BY_RULES, LongtermDeps, made_by
 from jiyi.longterm.duplicates import LexicalFeatures, is_known, lexical_features, support
 from jiyi.longterm.extraction import Round, propose
 from jiyi.longterm.extraction_reply import Proposal
@@ -153,7 +153,7 @@ class FactIngestor:
         said = Round.of_messages(message for _, message, _ in messages)
         work = _Work(scope, candidate.session_id, said, messages, candidate.made_by)
         decision = self._decide(work, [proposal], ())
-        if candidate.made_by == RULES and decision.entries:
+        if candidate.made_by == MADE_BY_RULES and decision.entries:
             self._apply_changes(work, decision, proposal.text)
         return self._deps.store.commit(
             scope, decision.entries, decision.amendments, actor=self._deps.actor, made_of=list(ends)

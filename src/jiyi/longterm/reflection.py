@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.longterm.compression import fitted
-from jiyi.longterm.dependencies import RULES, LongtermDeps, made_by
+from jiyi.longterm.dependencies import MADE_BY_RULES, LongtermDeps, made_by
 from jiyi.longterm.structured_output import ask_json, wrong
 from jiyi.longterm.untrusted import readable
 from jiyi.model.category import MemoryCategory
@@ -74,7 +74,7 @@ class Reflector:
             return []
         return facts
 
-    def announce(self, scope: str, conversation_id: str | None) -> bool:
+    def enqueue_if_due(self, scope: str, conversation_id: str | None) -> bool:
         """Queue a reflection if one is due; whether one was queued."""
         if not self.due(scope):
             return False
@@ -172,7 +172,7 @@ def without_repetition(
         if not shown:
             chosen = in_free_places(chosen, [reflection], limit)
         elif (
-            reflection.source.kind != RULES
+            reflection.source.kind != MADE_BY_RULES
             and len(shown) == len(of_it) == len(fitting(shown))
             and all(says(reflection.content, hit.content) for hit in shown)
             and may_be_hidden(shown)

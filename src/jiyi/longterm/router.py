@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jiyi.errors import ModelError
-from jiyi.longterm.dependencies import RULES, made_by
+from jiyi.longterm.dependencies import MADE_BY_RULES, made_by
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.structured_output import ask_json, shown, wrong
 from jiyi.longterm.untrusted import readable
@@ -43,13 +43,13 @@ class Route:
         What rules think of a question is a hint: a wrong one would hide the answer, and the ranking finds the right
         domain by itself.
         """
-        return () if self.by == RULES or set(SUBSTANTIAL) <= set(self.domains) else self.domains
+        return () if self.by == MADE_BY_RULES or set(SUBSTANTIAL) <= set(self.domains) else self.domains
 
 
 def route(model: ChatModel | None, query: str) -> Route:
     """The domains of a question, by a model or by rules."""
     if model is None:
-        return Route(route_by_rules(query), RULES)
+        return Route(route_by_rules(query), MADE_BY_RULES)
     try:
         domains = ask_json(
             model,

@@ -141,7 +141,7 @@ class LongtermService:
             break
         if stored:
             self._written()
-            if self.reflector.announce(job.scope, session):
+            if self.reflector.enqueue_if_due(job.scope, session):
                 self._queued()
         return stored
 
@@ -179,7 +179,7 @@ class LongtermService:
             stored += kept
         if stored:
             self._written()
-            if self.reflector.announce(scope, session):
+            if self.reflector.enqueue_if_due(scope, session):
                 self._queued()
         return stored
 

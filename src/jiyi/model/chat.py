@@ -10,9 +10,9 @@ from jiyi.model import clock
 from jiyi.model.message import Message
 
 SYSTEM_ROLES = ("system", "developer")
-"""Roles of prompts: what has one is never summarised away."""
+"""Roles of system messages, which are never summarised away. `SYSTEM_ROLES_SQL` of the record store says the same."""
 CANDIDATE_STATES = ("new", "taken", "rejected")
-RULES = "rules"
+MADE_BY_RULES = "rules"
 """The value of `made_by` when no model was asked."""
 
 
@@ -49,7 +49,7 @@ class StoredMessage(_JsonReady):
 
     @property
     def is_system(self) -> bool:
-        """Whether it is a prompt, which stays in the window."""
+        """Whether it is a system message, which stays in the window."""
         return self.message.role in SYSTEM_ROLES
 
 
@@ -68,7 +68,7 @@ FIRST_EPOCH = Epoch(1, 0, None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary(_JsonReady):
-    """A summary of everything that an epoch holds up to `last_position`, but for its prompts."""
+    """A summary of everything that an epoch holds up to `last_position`, but for its system messages."""
 
     id: str
     scope: str
@@ -150,8 +150,8 @@ class Snapshot:
 
     epoch: Epoch
     summary: Summary | None
-    prompts: tuple[StoredMessage, ...]
-    """System messages that stand before the recent ones."""
+    system_messages: tuple[StoredMessage, ...]
+    """Those that stand before the recent ones."""
     recent: tuple[StoredMessage, ...]
     """Messages that no summary covers, oldest first."""
     complete: bool
@@ -171,7 +171,7 @@ class Span:
     first_position: int
     last_position: int
     count: int
-    """How many rows it has, prompts included."""
+    """How many rows it has, system messages included."""
     last_row: int
     """The greatest row number in it."""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from jiyi.model.chat import SYSTEM_ROLES
 from jiyi.model.message import Message
 
 __all__ = ["to_anthropic", "to_openai"]
@@ -29,7 +30,6 @@ _ROLES: Final = {
     "tool_result": "tool",
     "function": "tool",
 }
-_SYSTEM: Final = ("system", "developer")
 _NAME: Final = re.compile(r"[\s<>|\\/]+")
 _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
 _NO_RESULT: Final = "(no result)"
@@ -72,11 +72,11 @@ def to_openai(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 
 def to_anthropic(messages: Iterable[Message]) -> dict[str, Any]:
-    """The arguments `system` and `messages` for `client.messages.create(…)`; prompts stand in `system`."""
+    """The arguments `system` and `messages` for `client.messages.create(…)`; system messages stand in `system`."""
     system: list[str] = []
     said: list[dict[str, Any]] = []
     for turn in _turns(messages):
-        if turn.role in _SYSTEM:
+        if turn.role in SYSTEM_ROLES:
             system.append(turn.text)
             continue
         role = "assistant" if turn.role == "assistant" else "user"

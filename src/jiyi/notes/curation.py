@@ -36,7 +36,7 @@ from jiyi.notes.memory_file import (
 )
 from jiyi.notes.paths import MEMORY_FILE
 from jiyi.notes.promotion import Accepted
-from jiyi.notes.proposals import RULES, Proposal, ProposalItem, choose_items
+from jiyi.notes.proposals import MADE_BY_RULES, Proposal, ProposalItem, choose_items
 from jiyi.notes.sections import match_section, section_for
 from jiyi.text.statements.about.attributes import read_attribute
 
@@ -90,7 +90,7 @@ def curate(service: NotesService, *, days: int = 7, now: datetime | None = None)
         diff=diff_of(before.text, after),
         text=after,
         base=before.digest,
-        made_by=RULES if service.model is None else service.model.name,
+        made_by=MADE_BY_RULES if service.model is None else service.model.name,
         items=numbered,
         created_at=clock.utc_now(),
     )

@@ -13,7 +13,8 @@ from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model import clock
 from jiyi.notes.json_file import write_json
 
-RULES: Final = "rules"
+MADE_BY_RULES: Final = "rules"
+"""The value of `made_by` when no model was asked."""
 EXPIRES_AFTER: Final = timedelta(days=14)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -49,7 +50,7 @@ class Proposal:
     """MEMORY.md as it would be."""
     base: str
     """Digest of the MEMORY.md it was made for."""
-    made_by: str = RULES
+    made_by: str = MADE_BY_RULES
     items: tuple[ProposalItem, ...] = ()
     created_at: datetime | None = None
 

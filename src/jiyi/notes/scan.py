@@ -44,8 +44,8 @@ _BATCH_PIECES: Final = 2_000
 _TICK_NANOSECONDS: Final = 50_000_000
 _MAX_TAGS: Final = 64
 _MAX_TAG_CHARACTERS: Final = 100
-_RULES: Final = 2
-"""Raise this whenever a file gives other pieces: files that were read by other rules are read again."""
+_PARSER_VERSION: Final = 2
+"""Raise this whenever a file gives other pieces: files that an earlier version has read are read again."""
 _UNREAD: Final = "it cannot be searched"
 
 
@@ -152,7 +152,7 @@ class Scanner:
         """Whether the file is certainly the one that was read."""
         if known is None or known.stamp != stamp or known.problem.startswith(_UNREAD):
             return False
-        if _rules_of(known.digest) < _RULES:
+        if _parser_version_of(known.digest) < _PARSER_VERSION:
             return False
         # It was read long enough after its last change that a later one would show.
         settled = known.checked - max(stamp.modified, stamp.changed) > _TICK_NANOSECONDS
@@ -232,23 +232,23 @@ class Scanner:
 
 
 def _digest(data: bytes) -> str:
-    """Of the bytes, behind the rules by which they are read."""
-    return f"{_RULES}-{hashlib.blake2b(data, digest_size=16).hexdigest()}"
+    """Of the bytes, behind the version of the parser that reads them."""
+    return f"{_PARSER_VERSION}-{hashlib.blake2b(data, digest_size=16).hexdigest()}"
 
 
 def _bytes_of(digest: str) -> str:
     return digest.rpartition("-")[2]
 
 
-def _rules_of(digest: str) -> int:
-    """By which rules a file was read. The first were not written down."""
-    rules = digest.rpartition("-")[0]
-    return int(rules) if rules.isdecimal() else 1
+def _parser_version_of(digest: str) -> int:
+    """The version of the parser that has read a file. The first one was not written down."""
+    version = digest.rpartition("-")[0]
+    return int(version) if version.isdecimal() else 1
 
 
 def _same_reading(known: str, digest: str) -> bool:
-    """Whether the same bytes were read by these rules, or by those of a later version."""
-    return _bytes_of(known) == _bytes_of(digest) and _rules_of(known) >= _rules_of(digest)
+    """Whether the same bytes were read by this version of the parser, or by a later one."""
+    return _bytes_of(known) == _bytes_of(digest) and _parser_version_of(known) >= _parser_version_of(digest)
 
 
 def _unread(path: str, known: NoteFile | None, listed: FileStamp, checked: int, problem: str) -> NoteUpdate | None:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from jiyi.ports.records import Draft, EntryStore, ImportCounts, RecordStore, TransferStore, UserWordStore
     from jiyi.ports.reranking import LOCAL_MODEL_ERRORS, Prepares, Reranker, RerankUsage
     from jiyi.ports.runtime import RuntimeStore, Sorter
-    from jiyi.ports.tags import Tagged, TagPage, TagPosition, TagStore
+    from jiyi.ports.tags import TaggedEntries, TagPage, TagPosition, TagStore
 
 __all__ = [
     "ALONE",
@@ -108,7 +108,7 @@ __all__ = [
     "TagPage",
     "TagPosition",
     "TagStore",
-    "Tagged",
+    "TaggedEntries",
     "TermRow",
     "TermStatistics",
     "TextIndex",
@@ -176,7 +176,7 @@ __getattr__ = load_on_first_use(
         "TagPage": "jiyi.ports.tags",
         "TagPosition": "jiyi.ports.tags",
         "TagStore": "jiyi.ports.tags",
-        "Tagged": "jiyi.ports.tags",
+        "TaggedEntries": "jiyi.ports.tags",
         "TermRow": "jiyi.ports.indexes",
         "TermStatistics": "jiyi.ports.indexes",
         "TextIndex": "jiyi.ports.indexes",

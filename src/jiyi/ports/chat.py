@@ -16,7 +16,7 @@ class CompactionStore(Protocol):
     """What a window and its compactions need: messages, summaries, flushes and attempts of one session."""
 
     def snapshot(self, scope: str, session_id: str, stop_at: Callable[[StoredMessage], bool]) -> Snapshot:
-        """The newest messages that no summary covers, read backwards until `stop_at` is true, and all prompts.
+        """The newest messages that no summary covers, read backwards until `stop_at` is true, and all system messages.
 
         Messages under the summary are not read.
         """
@@ -35,7 +35,7 @@ class CompactionStore(Protocol):
         ...
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
-        """How many messages stand between two positions, prompts not counted."""
+        """How many messages stand between two positions, system messages not counted."""
         ...
 
     def summaries(self, scope: str, session_id: str, epoch: int) -> list[Summary]:

@@ -27,7 +27,7 @@ class TagPage(NamedTuple):
     """Whether these are all tags there are, and not only the new ones."""
 
 
-class Tagged(NamedTuple):
+class TaggedEntries(NamedTuple):
     """Entries found by tags."""
 
     found: Sequence[tuple[MemoryEntry, int]]
@@ -51,7 +51,7 @@ class TagStore(Protocol):
         limit: int,
         each_type: bool = False,
         day_shift: int = 0,
-    ) -> Tagged:
+    ) -> TaggedEntries:
         """Entries with any of these tags: most tags first, then newer day, strength, newest.
 
         With `each_type` the limit holds for every memory type by itself.

@@ -44,7 +44,7 @@ _ONLY_ASKS: Final = 0.95
 """From this share on a message says nothing beside its question."""
 
 
-class Same(NamedTuple):
+class DuplicateGroup(NamedTuple):
     """Hits that say the same."""
 
     kept: str
@@ -69,7 +69,7 @@ class DuplicateFilter:
     _messages: int = 0
     """How many of those that are kept have no key, and how many are messages."""
 
-    def add(self, entry: MemoryEntry, place: int) -> Same | None:
+    def add(self, entry: MemoryEntry, place: int) -> DuplicateGroup | None:
         """Which hits say the same, of this one and better ones; `None` where no better one does. What stays is kept."""
         if self._may_be_same(entry):
             echoed = self._without_echo(entry, place)
@@ -80,7 +80,7 @@ class DuplicateFilter:
                 if same and self._has_words_of(other_place, place):
                     if entry.key is not None:
                         self._with_key.add(other.id)
-                    return Same(other.id, (entry.id,))
+                    return DuplicateGroup(other.id, (entry.id,))
         self._keep(entry, place)
         return None
 
@@ -93,7 +93,7 @@ class DuplicateFilter:
         """Whether a hit has all words of the question that another one has: no such word is ever hidden."""
         return set(self.matched(other_place)) <= set(self.matched(place))
 
-    def _without_echo(self, entry: MemoryEntry, place: int) -> Same | None:
+    def _without_echo(self, entry: MemoryEntry, place: int) -> DuplicateGroup | None:
         """For a fact: a reply that only repeats it ("Noted, Lena is …") gives way to who said it, or to the fact."""
         if entry.memory_type == MESSAGE_TYPE or not entry.source.references:
             return None
@@ -114,11 +114,11 @@ class DuplicateFilter:
         folded = tuple(echo.id for echo, _ in echoes)
         if said[0] is entry:
             self._keep(entry, place)
-            return Same(entry.id, folded)
+            return DuplicateGroup(entry.id, folded)
         if self._has_words_of(said[1], place):
-            return Same(said[0].id, (*folded, entry.id))
+            return DuplicateGroup(said[0].id, (*folded, entry.id))
         self._keep(entry, place)
-        return Same(said[0].id, folded)
+        return DuplicateGroup(said[0].id, folded)
 
     def _tells(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
         """Whether one is a fact, and the other a message of which it was made and that says it."""

@@ -12,7 +12,7 @@ from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.recall.duplicates import DuplicateFilter, Same
+from jiyi.recall.duplicates import DuplicateFilter, DuplicateGroup
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
 from jiyi.text.gibberish import is_gibberish
@@ -33,11 +33,11 @@ _EQUAL_TEXTS: Final = 3
 """So many more than are returned are read where only equal texts may be folded."""
 
 
-_NOT_TOLD: Final = 0.2
+_HANDED_OVER_FACTOR: Final = 0.2
 """Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
 
 
-_TELLING_TOGETHER: Final = 4
+_MIN_STOP_WORDS: Final = 4
 """So many different stop words tell a text from others."""
 
 
@@ -146,12 +146,12 @@ def _without_stop_words(question: Question, scores: Scores) -> Scores:
     "To be or not to be" is looked for in these words.
     """
     words = set(question.words)
-    if not 0 < len(words) < _TELLING_TOGETHER or not all(word in ENGLISH or word in CHINESE for word in words):
+    if not 0 < len(words) < _MIN_STOP_WORDS or not all(word in ENGLISH or word in CHINESE for word in words):
         return scores
     import numpy as np
 
     known = WORDS_ALONE if scores.above_mean is None else WITH_MEANING
-    missing = (_TELLING_TOGETHER - len(words)) / (_TELLING_TOGETHER - 1)
+    missing = (_MIN_STOP_WORDS - len(words)) / (_MIN_STOP_WORDS - 1)
     odds = scores.relevance / np.maximum(1.0 - scores.relevance, 1e-12) * math.exp(-known.information * missing)
     return scores._replace(relevance=odds / (1.0 + odds))
 
@@ -216,7 +216,9 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: EntryF
     return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
 
 
-def _fold(same: Same, each: _ScoredEntry, weighed: list[_ScoredEntry], folded: dict[str, list[MemoryEntry]]) -> bool:
+def _fold(
+    same: DuplicateGroup, each: _ScoredEntry, weighed: list[_ScoredEntry], folded: dict[str, list[MemoryEntry]]
+) -> bool:
     """Put what says the same below the one that is kept; whether the entry itself stays a hit."""
     kept = folded.setdefault(same.kept, [])
     for entry_id in same.folded:
@@ -260,9 +262,9 @@ class _Answers:
         if not self._asked or self._about_texts or not _is_text_to_work_on(each.entry):
             weighed.append(each)
             return
-        less = each.relevance * _NOT_TOLD
+        less = each.relevance * _HANDED_OVER_FACTOR
         if less >= self._search.request.min_relevance:
-            self._texts.append(each._replace(relevance=less, weight=each.weight * _NOT_TOLD))
+            self._texts.append(each._replace(relevance=less, weight=each.weight * _HANDED_OVER_FACTOR))
 
     def with_texts(self, weighed: list[_ScoredEntry]) -> list[_ScoredEntry]:
         """The answers, and texts that were given to be worked on where their lower relevance puts them."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.model.feedback import MergeGroup
 from jiyi.model.strength_decay import DecayRules, TrackedMemory, decay
-from jiyi.runtime.text_rules import ALIKE, SAME, ContentWords, said, says_all_of, sort_keys
+from jiyi.runtime.near_duplicates import ALIKE, SAME, ContentWords, said, says_all_of, sort_keys
 from jiyi.runtime.values import ConsolidationReport
 
 if TYPE_CHECKING:

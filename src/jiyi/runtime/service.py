@@ -20,9 +20,9 @@ from jiyi.model.scope import check_scope, missing_scope, visible_scopes
 from jiyi.model.strength_decay import DecayRules
 from jiyi.recall.last_access import note_access, to_be_noted
 from jiyi.recall.reflections import in_free_places, split
+from jiyi.runtime.answer_shares import chained_shares, fair_shares
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.dependencies import RuntimeDeps
-from jiyi.runtime.text_rules import chained_shares, fair_shares
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MemoryLink, RecalledMemories
 
 log = logging.getLogger("jiyi.runtime")

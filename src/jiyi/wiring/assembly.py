@@ -17,7 +17,7 @@ from jiyi.model.address import IN_MEMORY
 from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.models import chat_model, embedder_of
 from jiyi.wiring.profiles import administration_store, chat_store, group_transaction, open_database, record_store
-from jiyi.wiring.recall import tags_only, with_indexes
+from jiyi.wiring.recall import simple_recall, with_indexes
 from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def assemble(
         drainer = Drainer(store)
 
         if settings.enable_simple_memory:
-            recall = tags_only(settings, store, tags, runtime_deps(settings, database, store, vocabulary))
+            recall = simple_recall(settings, store, tags, runtime_deps(settings, database, store, vocabulary))
         else:
             # Lazy: a program that does not use the runtime does not load it.
             deps = Lazy(lambda: runtime_deps(settings, database, store, vocabulary))

@@ -48,10 +48,10 @@ class Recall:
     indexer: BackgroundIndexer | None = None
 
 
-def tags_only(settings: Settings, store: RecordStore, tags: TagMirror, deps: RuntimeDeps) -> Recall:
+def simple_recall(settings: Settings, store: RecordStore, tags: TagMirror, deps: RuntimeDeps) -> Recall:
     """Recall and runtime by tags alone. An error here fails the opening: there is no fallback."""
-    from jiyi.recall.tags_only import INDEXES, TagsOnlyRecall
-    from jiyi.runtime.simple import SimpleMemoryRuntime
+    from jiyi.recall.simple_recall import INDEXES, SimpleRecall
+    from jiyi.runtime.simple_runtime import SimpleMemoryRuntime
 
     try:
         tags.refresh()
@@ -66,7 +66,7 @@ def tags_only(settings: Settings, store: RecordStore, tags: TagMirror, deps: Run
         return SimpleMemoryRuntime(deps, tags, calls)
 
     with_notes = settings.workspace is not None and settings.recall_notes
-    return Recall(TagsOnlyRecall(store, tags, settings.zone, (*INDEXES, "notes") if with_notes else INDEXES), make)
+    return Recall(SimpleRecall(store, tags, settings.zone, (*INDEXES, "notes") if with_notes else INDEXES), make)
 
 
 def _with_archived(source: TextSource, vocabulary: Vocabulary, entries: Sequence[MemoryEntry]) -> TextSource:

@@ -98,7 +98,7 @@ def longterm_deps(
     from jiyi.jobs import Backoff, JobRunner
     from jiyi.longterm.dependencies import LongtermDeps
     from jiyi.model.clock import utc_now
-    from jiyi.recall.plain import PlainRecall
+    from jiyi.recall.simple_comparison import SimpleComparison
     from jiyi.text.token_count import counter_for
 
     jobs = SqlJobStore(database, now or utc_now)
@@ -110,7 +110,7 @@ def longterm_deps(
         chats=chats,
         runner=runner,
         engine=engine,
-        similar=engine or PlainRecall(store, vocabulary),
+        similar=engine or SimpleComparison(store, vocabulary),
         analyzer=vocabulary,
         embedder=embedder,
         judging=judging_embedder,

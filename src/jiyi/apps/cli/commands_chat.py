@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _FACTS_LOOKED_AT = 50
-_REMINDED = 3
+_MAX_RECALLED = 3
 _EXTRACTION_LOOKS = 100
 _EXTRACTION_PAUSE = 0.02
-_REMINDER = {
+_WORDS_WITHOUT_MODEL = {
     "en": {
         "kept": "[no model] kept.",
         "known": " Memory says:",
@@ -187,7 +187,7 @@ class Conversation:
             elif self._agent.answers:
                 await self._answer(said)
             else:
-                await self._remind(said)
+                await self._reply_without_model(said)
         except JiyiError as error:
             if self._one_shot or not sys.stdin.isatty():
                 raise
@@ -240,24 +240,24 @@ class Conversation:
         facts = await self._memory.list(memory_types=FACT_TYPE, conversation_id=session, limit=_FACTS_LOOKED_AT)
         return sum(message.id in fact.source.references for fact in facts)
 
-    async def _remind(self, said: str) -> None:
+    async def _reply_without_model(self, said: str) -> None:
         """Without a model: what is already known, which is not kept as something that was said."""
         turn = await self._agent.begin(said)
         self._last = turn
         asked = question_share(said) >= 0.5
         answers = await self._answers(said) if asked else []
         finished = await turn.break_off("", "no model")
-        words = _REMINDER[detect_language(said)]
+        words = _WORDS_WITHOUT_MODEL[detect_language(said)]
         # The profile stands in every prompt: it says nothing about what was asked.
         relevant = [one for one in turn.memories if one.part != "profile"]
         shown = [(one.content, *one.corrected_by) for one in relevant]
         known = list(dict.fromkeys(words["corrected"].join(one) for one in answers or shown))
         nothing = words["nothing"] if asked else ""
         await self._say(
-            {"reply": None, "made_by": "rules", "recalled": known[:_REMINDED]},
+            {"reply": None, "made_by": "rules", "recalled": known[:_MAX_RECALLED]},
             [
                 text(f"{words['kept']}{words['known'] if known else nothing}", "dim"),
-                *(text(f"· {visible(content)}", indent=2) for content in known[:_REMINDED]),
+                *(text(f"· {visible(content)}", indent=2) for content in known[:_MAX_RECALLED]),
             ],
         )
         await self._extract_facts(finished.job_id)
@@ -269,7 +269,7 @@ class Conversation:
 
         A prompt does not repeat what stands in the conversation; here nobody reads the conversation.
         """
-        hits = await self._memory.recall(question, 2 * _REMINDED, min_relevance=MIN_RELEVANCE)
+        hits = await self._memory.recall(question, 2 * _MAX_RECALLED, min_relevance=MIN_RELEVANCE)
         # What stands right before a question borrows its words: that alone does not make it an answer.
         said = [hit for hit in hits if _fits(hit) and not states_nothing(hit.content)]
         return [(hit.content, *(newer.content for newer in hit.corrected_by)) for hit in said]

@@ -219,7 +219,7 @@ def _log(plan: Serving) -> None:
 
 
 def _serve_by_workers(session: Session, plan: Serving, on_listening: Callable[[str], None], *, check: bool) -> Code:
-    from jiyi.apps.server.workers import MemoryOptions, Workers
+    from jiyi.apps.server.workers import MemoryOptions, WorkerProcesses
     from jiyi.config import load_settings
     from jiyi.model.address import EMBEDDED
 
@@ -240,7 +240,7 @@ def _serve_by_workers(session: Session, plan: Serving, on_listening: Callable[[s
         session.output.result({"ready": True}, lambda: [text("it could start")])
         return Code.OK
     _log(plan)
-    Workers(
+    WorkerProcesses(
         MemoryOptions(session.options.data, session.options.config, session.options.scope), plan, on_listening
     ).run()
     return Code.OK

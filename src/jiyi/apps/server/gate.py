@@ -112,11 +112,11 @@ class Gate:
             return
         scope[ACCESS] = access
         body = RequestBody(receive, max_bytes, seconds)
-        answer = _Answer(self, scope, headers, access, body, send)
+        response = _ResponseWrapper(self, scope, headers, access, body, send)
         try:
-            await self._app(scope, body.receive, answer.send)
+            await self._app(scope, body.receive, response.send)
         except ProblemError as error:
-            if error is not body.problem or answer.begun:
+            if error is not body.problem or response.begun:
                 raise
             await _answer(send, error)
 
@@ -222,8 +222,8 @@ class Gate:
             raise too_large(max_bytes)
 
 
-class _Answer:
-    """The answer to one request on its way out."""
+class _ResponseWrapper:
+    """Wraps `send` of one request: adds headers to the answer, and ends it where it may not go on."""
 
     def __init__(
         self,

@@ -61,6 +61,6 @@ async def maintain_regularly(
         due = next_run(now(), settings.maintain_hours, settings.zone)
 
 
-def maintained(memory: AgentMemory) -> AbstractAsyncContextManager[None]:
+def maintenance_task(memory: AgentMemory) -> AbstractAsyncContextManager[None]:
     """Maintain the memory regularly beside what is done inside."""
     return background_task(maintain_regularly(memory))

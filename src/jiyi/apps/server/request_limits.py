@@ -22,7 +22,7 @@ _TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnec
 _TOO_LONG: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-class _Bounded(asyncio.Protocol):
+class _HeaderBounds(asyncio.Protocol):
     """Closes a connection that sends its headers too slowly, or too many of them. Uvicorn waits without end."""
 
     header_seconds = HEADER_SECONDS
@@ -75,7 +75,7 @@ class _Bounded(asyncio.Protocol):
 
 def bounded_protocol(header_seconds: float = HEADER_SECONDS) -> type[asyncio.Protocol]:
     """Uvicorn's protocol of HTTP with these bounds."""
-    return type("BoundedProtocol", (_Bounded, AutoHTTPProtocol), {"header_seconds": header_seconds})
+    return type("BoundedProtocol", (_HeaderBounds, AutoHTTPProtocol), {"header_seconds": header_seconds})
 
 
 class RequestBody:

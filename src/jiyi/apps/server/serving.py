@@ -18,7 +18,7 @@ from jiyi.apps.server.gate import LOOPBACK, GateRules
 from jiyi.apps.server.keys import Keys
 from jiyi.apps.server.log_lines import FORMATS
 from jiyi.apps.server.logins import CONSOLE, Logins
-from jiyi.apps.server.maintenance import maintained
+from jiyi.apps.server.maintenance import maintenance_task
 from jiyi.apps.server.oauth import OAuthRules, TokenVerifier
 from jiyi.apps.server.request_limits import MAX_HEADERS, bounded_protocol
 from jiyi.apps.server.rest.events import Streams
@@ -172,7 +172,7 @@ async def serve_http(
             forwarded_allow_ips=plan.forwarded_from or None,
         )
         server = _Server(config, lambda address: on_listening(address + link), streams)
-        async with maintained(memory) if plan.maintains and not plan.read_only else nullcontext():
+        async with maintenance_task(memory) if plan.maintains and not plan.read_only else nullcontext():
             await server.serve(None if listening is None else [listening])
         if tracing is not None:
             await asyncio.to_thread(tracing.close)

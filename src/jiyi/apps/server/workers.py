@@ -53,7 +53,7 @@ class _Worker:
     ready: bool = False
 
 
-class Workers:
+class WorkerProcesses:
     """The worker processes of one server."""
 
     def __init__(self, opened: MemoryOptions, plan: Serving, on_listening: Callable[[str], None]) -> None:

@@ -28,7 +28,7 @@ from jiyi.backends.postgres.text.text_cache import (
     TABLE,
     ChangedTexts,
     Columns,
-    ReadAt,
+    ReadPosition,
     ScopeReading,
     TextCache,
     changed_values,
@@ -122,7 +122,7 @@ class PostgresReader:
         # Texts that changed between the two statements are there, unless they are gone: then they were there before.
         if kept is None or changed or texts:
             kept = ScopeReading(InMemoryTextIndex(texts), columns, NEVER)
-        self._cache.put(filters.scopes, replace(kept, at=ReadAt(state.sequence, entry_id, table)))
+        self._cache.put(filters.scopes, replace(kept, at=ReadPosition(state.sequence, entry_id, table)))
         compared = None
         if of_vectors and vector is not None:
             compared = self._compared(filters, vector, *of_vectors)
@@ -163,7 +163,7 @@ class PostgresReader:
         return VectorComparison(self._vectors.scan_of(vector, similarities), scanned_at)
 
     def _statements(
-        self, filters: Filters, vector: Floats | None, columns: Columns, at: ReadAt
+        self, filters: Filters, vector: Floats | None, columns: Columns, at: ReadPosition
     ) -> list[BoundStatement]:
         scopes = text_array(filters.scopes)
         changed = changed_values(scopes, at)

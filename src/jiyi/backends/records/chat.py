@@ -15,7 +15,7 @@ from jiyi.backends.records import chat_flushes as flushes
 from jiyi.backends.records import entries, history, writes
 from jiyi.backends.records.changelog import known_keys
 from jiyi.backends.records.history import LIVE, OF_SESSION
-from jiyi.backends.records.schema import PROMPTS, chat_epochs, chat_summaries
+from jiyi.backends.records.schema import SYSTEM_ROLES_SQL, chat_epochs, chat_summaries
 from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -41,10 +41,12 @@ _BATCH: Final = 64
 _SELECT_MESSAGE = f"SELECT message_id, position, content, id, created_at FROM conversation_history WHERE {LIVE}"
 _NEWEST_FIRST = f"{_SELECT_MESSAGE} AND position > :after ORDER BY position DESC"
 _OLDEST_FIRST = f"{_SELECT_MESSAGE} AND position > :after AND position < :before ORDER BY position"
-_PROMPTS = f"{_SELECT_MESSAGE} AND {PROMPTS} AND position >= :first AND position < :before ORDER BY position"
+_SYSTEM_MESSAGES = (
+    f"{_SELECT_MESSAGE} AND {SYSTEM_ROLES_SQL} AND position >= :first AND position < :before ORDER BY position"
+)
 _COUNT_BETWEEN = (
     f"SELECT count(*) FROM conversation_history WHERE {LIVE} AND position > :after AND position < :before "
-    f"AND NOT ({PROMPTS})"
+    f"AND NOT ({SYSTEM_ROLES_SQL})"
 )
 _MESSAGES_OF_SESSION = f"SELECT message_id FROM conversation_history WHERE {OF_SESSION}"
 _HIGHEST_POSITION = f"SELECT max(position) FROM conversation_history WHERE {OF_SESSION}"
@@ -60,7 +62,8 @@ _NEWEST_SUMMARY = f"{_STANDING} DESC LIMIT 1"
 _SUMMARY = f"{chat_summaries.select} WHERE id = :id AND {OF_SESSION}"
 _LAST_GENERATION = f"SELECT max(generation) FROM chat_summaries WHERE {_IN_EPOCH}"
 _UNFLUSHED = (
-    f"SELECT h.scope, h.session_id FROM conversation_history h WHERE h.replaced_at IS NULL AND NOT ({PROMPTS}) "
+    "SELECT h.scope, h.session_id FROM conversation_history h "
+    f"WHERE h.replaced_at IS NULL AND NOT ({SYSTEM_ROLES_SQL}) "
     "{and_scopes}GROUP BY h.scope, h.session_id "
     "HAVING max(h.created_at) >= :since AND max(h.created_at) < :before AND max(h.position) > coalesce("
     "(SELECT max(f.last_position) FROM chat_flushes f WHERE f.scope = h.scope AND f.session_id = h.session_id "
@@ -117,7 +120,10 @@ class SqlChatStore:
             return message
 
     def snapshot(self, scope: str, session_id: str, stop_at: StopAt) -> Snapshot:
-        """The newest messages that no summary replaces, read backwards until `stop_at` is true, and all prompts."""
+        """The newest messages that no summary replaces, and all system messages.
+
+        Read backwards until `stop_at` is true.
+        """
         session = _session(scope, session_id)
         with self._database.read((scope,)) as connection:
             epoch = _epoch_of(connection.row(_CURRENT_EPOCH, session))
@@ -127,8 +133,8 @@ class SqlChatStore:
                 recent, complete = _read(rows, session_id, stop_at=stop_at)
             before = recent[-1].position if recent else _ENDLESS
             bounds = {**session, "first": epoch.first_position, "before": before}
-            prompts, _ = _read(connection.rows(_PROMPTS, bounds), session_id)
-        return Snapshot(epoch, summary, tuple(prompts), tuple(reversed(recent)), complete)
+            system_messages, _ = _read(connection.rows(_SYSTEM_MESSAGES, bounds), session_id)
+        return Snapshot(epoch, summary, tuple(system_messages), tuple(reversed(recent)), complete)
 
     def newest(self, scope: str, session_id: str, count: int) -> list[StoredMessage]:
         """The newest messages of the current epoch, under a summary or not, oldest first."""
@@ -152,7 +158,7 @@ class SqlChatStore:
                 return _read(rows, session_id, stop_at=stop_at)
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
-        """How many messages are between two positions, prompts not counted."""
+        """How many messages are between two positions, system messages not counted."""
         bounds = {**_session(scope, session_id), "after": after, "before": before}
         with self._database.read((scope,)) as connection:
             return int(connection.scalar(_COUNT_BETWEEN, bounds))

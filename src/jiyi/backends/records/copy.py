@@ -41,7 +41,7 @@ _META = "SELECT name, value FROM store_meta WHERE name NOT IN :own ORDER BY name
 _PAGE: Final = 500
 
 
-class Database(Protocol):
+class CopyableDatabase(Protocol):
     """What copying needs of an engine."""
 
     def read(self) -> AbstractContextManager[Connection]:
@@ -81,7 +81,7 @@ def refuse_unfinished(meta: Mapping[str, str]) -> None:
 
 
 def copy_store(
-    source: Database, target: Database, *, names: tuple[str, str], progress: Progress | None = None
+    source: CopyableDatabase, target: CopyableDatabase, *, names: tuple[str, str], progress: Progress | None = None
 ) -> MigrationReport:
     """Make `target`, which is empty or was begun by a copy of the same source, equal to `source`.
 
@@ -118,7 +118,7 @@ def copy_store(
     return MigrationReport(names[0], names[1], totals, digests, resumed, again)
 
 
-def _begin(snapshot: Connection, target: Database, names: tuple[str, str]) -> tuple[_State, bool]:
+def _begin(snapshot: Connection, target: CopyableDatabase, names: tuple[str, str]) -> tuple[_State, bool]:
     """Mark the target as begun, or take over what an earlier run has begun."""
     source_id = _identity(snapshot)
     with target.write() as connection:
@@ -146,7 +146,9 @@ def _begin(snapshot: Connection, target: Database, names: tuple[str, str]) -> tu
     return state, False
 
 
-def _copy_table(snapshot: Connection, target: Database, table: Table, state: _State, counted: _RowProgress) -> None:
+def _copy_table(
+    snapshot: Connection, target: CopyableDatabase, table: Table, state: _State, counted: _RowProgress
+) -> None:
     insert = table.insert_of(table.names)
     for page in _pages(snapshot, table, state.done.get(table.name)):
         last = [page[-1][name] for name in table.primary_key]
@@ -176,7 +178,7 @@ def _pages(connection: Connection, table: Table, after: Sequence[Any] | None = N
         after = [page[-1][name] for name in table.primary_key]
 
 
-def _outdated(snapshot: Connection, target: Database, state: _State) -> list[str]:
+def _outdated(snapshot: Connection, target: CopyableDatabase, state: _State) -> list[str]:
     """The tables of which an earlier run has copied rows that are no longer those of the source."""
     found = []
     with target.read() as copy:
@@ -199,7 +201,7 @@ def _up_to(pages: Iterator[list[dict[str, Any]]], table: Table, last: list[Any])
 
 
 def _compare(
-    snapshot: Connection, target: Database, progress: Progress | None, total: int
+    snapshot: Connection, target: CopyableDatabase, progress: Progress | None, total: int
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The digests of all tables of the source, and the names of those that differ in the target."""
     digests: dict[str, str] = {}
@@ -245,7 +247,7 @@ class _Digest:
         return self._hash.hexdigest()
 
 
-def _clear(target: Database, differing: Sequence[str], state: _State) -> tuple[str, ...]:
+def _clear(target: CopyableDatabase, differing: Sequence[str], state: _State) -> tuple[str, ...]:
     """Empty tables, with those that refer to them; returns their names."""
     wanted = set(differing)
     for table in CONTENTS:
@@ -261,7 +263,7 @@ def _clear(target: Database, differing: Sequence[str], state: _State) -> tuple[s
     return tuple(table.name for table in CONTENTS if table.name in wanted)
 
 
-def _complete(target: Database, state: _State, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
+def _complete(target: CopyableDatabase, state: _State, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
     with target.write() as connection:
         _check_owner(connection, state)
         connection.execute("DELETE FROM store_meta WHERE name NOT IN :own", {"own": _NOT_COPIED})

@@ -33,7 +33,7 @@ def where(
     `by_id` is for entries that are looked up by id, see `in_scopes`. Public memories that the reading scope has merged
     into its own are left out; `reader` names it where the filters do not have all of its scopes.
     """
-    rendered = _Rendered()
+    renderer = _ConditionRenderer()
     # Rows of one scope come in the order of an index.
     in_scope = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
     # As of an earlier time what was archived later is to be seen.
@@ -41,20 +41,20 @@ def where(
     if filters.alive_at is not None:
         present.append(f"({ARCHIVED_BY_EXPIRY})")
     if filters.also_active:
-        present.append(f"id IN :{rendered.add(sorted(filters.also_active))}")
+        present.append(f"id IN :{renderer.add(sorted(filters.also_active))}")
     parts = [
         f"({' OR '.join(present)})" if len(present) > 1 else ACTIVE,
         in_scope,
-        *map(rendered.condition, conditions(filters)),
+        *map(renderer.condition, conditions(filters)),
         NOT_EXPIRED,
     ]
     if filters.has_unindexed:
-        parts += rendered.unindexed(filters, dialect)
+        parts += renderer.unindexed(filters, dialect)
     params: dict[str, Any] = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}
     if PUBLIC in filters.scopes and (reading := reader or reading_scope(filters.scopes)) not in {None, PUBLIC}:
         parts.append(IS_SHOWN)
         params["overlay_scope"] = reading
-    return " AND ".join(parts), {**params, **rendered.params}
+    return " AND ".join(parts), {**params, **renderer.params}
 
 
 def count_sql(filters: Filters, dialect: Dialect) -> tuple[str, dict[str, Any]]:
@@ -68,13 +68,13 @@ def count_sql(filters: Filters, dialect: Dialect) -> tuple[str, dict[str, Any]]:
     timed = all(isinstance(each, InPeriods) for each in conditions(filters))
     if dialect == "sqlite" or not timed or filters.has_unindexed or filters.alive_at is not None:
         return f"{of_all} {condition}", params
-    rendered = _Rendered()
-    inside = " AND ".join([in_scopes(), *map(rendered.condition, conditions(filters))])
+    renderer = _ConditionRenderer()
+    inside = " AND ".join([in_scopes(), *map(renderer.condition, conditions(filters))])
     hidden = [INACTIVE, f"{ACTIVE} AND expires_at <= :alive_at"]
     if "overlay_scope" in params:
         hidden.append(f"{ACTIVE} AND {NOT_EXPIRED} AND {IS_HIDDEN}")
     taken_off = "".join(f" - ({of_all} {inside} AND {each})" for each in hidden)
-    return f"SELECT ({of_all} {inside}){taken_off}", {**params, **rendered.params}
+    return f"SELECT ({of_all} {inside}){taken_off}", {**params, **renderer.params}
 
 
 def moment_of(filters: Filters) -> datetime:
@@ -100,7 +100,7 @@ def in_scopes(*, by_id: bool = False) -> str:
     return "scope || '' IN :scopes" if by_id else "scope IN :scopes"
 
 
-class _Rendered:
+class _ConditionRenderer:
     """Renders conditions and collects their parameters."""
 
     def __init__(self) -> None:

@@ -29,8 +29,8 @@ ARCHIVED_BY_EXPIRY: Final = f"{INACTIVE} AND expires_at IS NOT NULL AND updated_
 """The same as `MemoryEntry.archived_by_expiry`."""
 HAS_METADATA: Final = "metadata != '{}'"
 """The condition on entries with metadata, as that of their index."""
-PROMPTS: Final = "role IN ('system', 'developer')"
-"""The condition on prompts, as that of their index."""
+SYSTEM_ROLES_SQL: Final = "role IN ('system', 'developer')"
+"""The condition on system messages, as that of their index: the roles of `model.chat.SYSTEM_ROLES`."""
 
 memory_records = Table(
     "memory_records",
@@ -117,9 +117,9 @@ conversation_history = Table(
     unique=(("message_id",),),
     indexes=(
         Index("ix_conversation_history_session", ("scope", "session_id", "position")),
-        # Prompts stay in a chat's window: they are found without reading what lies between them. With `replaced_at` the
+        # System messages stay in a chat's window: found without reading what lies between them. With `replaced_at` the
         # engine sees that this index fits better than the one above; otherwise it takes whichever was made last.
-        Index("ix_conversation_history_prompts", ("scope", "session_id", "replaced_at", "position"), PROMPTS),
+        Index("ix_conversation_history_prompts", ("scope", "session_id", "replaced_at", "position"), SYSTEM_ROLES_SQL),
     ),
     numbered=True,
 )

@@ -19,7 +19,7 @@ from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.limits import Limits
 from jiyi.model.listing import NEWEST_FIRST, Order, Place
-from jiyi.ports import START, Change, Draft, ImportCounts, LogPosition, Tagged, TagPage, TagPosition
+from jiyi.ports import START, Change, Draft, ImportCounts, LogPosition, TaggedEntries, TagPage, TagPosition
 
 # Modules that not every program needs are imported where they are used: a command that only recalls starts sooner.
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class SqlRecordStore(FilteredIds):
 
     def tagged(
         self, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool = False, day_shift: int = 0
-    ) -> Tagged:
+    ) -> TaggedEntries:
         """Entries with any of these tags: most tags first, then newer day, strength, newest."""
         with self._database.read(filters.scopes) as connection:
             return tags.tagged(connection, tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)

@@ -15,7 +15,7 @@ from jiyi.backends.records.schema import ACTIVE, memory_tag_rel
 from jiyi.backends.records.sql import Connection, Dialect, chunks
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.ports import Tagged, TagPage, TagPosition
+from jiyi.ports import TaggedEntries, TagPage, TagPosition
 
 _GENERATION: Final = "tag_generation"
 _STATE: Final = "SELECT (SELECT value FROM store_meta WHERE name = :name), (SELECT max(id) FROM memory_tags)"
@@ -117,7 +117,7 @@ def tagged(
     limit: int,
     each_type: bool,
     day_shift: int = 0,
-) -> Tagged:
+) -> TaggedEntries:
     """Entries with any of these tags: most tags first, then newer day, strength, newest.
 
     `day_shift` is by how many minutes the user's day is ahead of that of UTC.
@@ -136,7 +136,7 @@ def tagged(
     rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
     entries = {entry.id: entry for entry in seen(connection.rows, filters.scopes, map(entry_of, rows))}
     hits = [(entries[entry_id], int(count)) for entry_id, count, _ in ranked]
-    return Tagged(hits, int(ranked[0][2]) if ranked else 0)
+    return TaggedEntries(hits, int(ranked[0][2]) if ranked else 0)
 
 
 @lru_cache(maxsize=128)

@@ -102,7 +102,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         initial_token_count: int = 0,
         **kwargs: Any,  # noqa: ARG002
     ) -> MemoryWindow:
-        """The prompts, the summary of what is older, and the most recent messages, within the token limit."""
+        """The system messages, the summary of what is older, and the most recent messages, within the token limit."""
         initial = initial_token_count if self.count_initial_tokens else 0
         if isinstance(self.chat_store, JiyiChatStore):
             if self.chat_store.is_empty(self.chat_store_key):

@@ -63,8 +63,8 @@ class ListChatStore:
         self._messages = self._stored()
         summary = self._summary(self._valid_state())
         pointer = summary.last_position if summary is not None else -1
-        prompts = tuple(one for one in self._messages[: pointer + 1] if one.is_system)
-        return Snapshot(FIRST_EPOCH, summary, prompts, tuple(self._messages[pointer + 1 :]), complete=True)
+        system_messages = tuple(one for one in self._messages[: pointer + 1] if one.is_system)
+        return Snapshot(FIRST_EPOCH, summary, system_messages, tuple(self._messages[pointer + 1 :]), complete=True)
 
     def following(
         self,
@@ -79,7 +79,7 @@ class ListChatStore:
         return self._messages[after + 1 : before], True
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
-        """How many messages stand between two positions, prompts not counted."""
+        """How many messages stand between two positions, system messages not counted."""
         return sum(not one.is_system for one in self._messages[after + 1 : before])
 
     def summaries(self, scope: str, session_id: str, epoch: int) -> list[Summary]:

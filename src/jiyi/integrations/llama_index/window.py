@@ -34,7 +34,7 @@ class MemoryWindow(list[ChatMessage]):
         self.left_out = left_out
         """How many messages are missing from this answer only, because no summary covers them yet."""
         self.over_limit = over_limit
-        """The newest message with the prompts is larger than the limit by itself, and is shown nevertheless."""
+        """The newest message with the system messages is larger than the limit by itself, and is shown nevertheless."""
         self.trouble = trouble
         """Why a compaction that was due has not happened, in words."""
         self.pending = pending

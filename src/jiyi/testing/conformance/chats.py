@@ -17,7 +17,7 @@ from jiyi.testing.conformance.examples import ACTOR, LOOK_ALIKE_SCOPES, NOON
 from jiyi.testing.conformance.records import StoreFixtures
 
 TURNS = [Message("user" if number % 2 else "assistant", f"turn {number}") for number in range(8)]
-PROMPT = Message("system", "be kind")
+SYSTEM_MESSAGE = Message("system", "be kind")
 PLACE = ("main", "s")
 
 
@@ -103,19 +103,19 @@ class ChatStoreConformance(StoreFixtures):
         add(chats, TURNS)
         assert chats.add_summary(summary_of(chats, 5), span_of(chats, 0, 5), trigger="limit")
         times = [one.created_at for one in chats.epoch_messages(*PLACE, None)]
-        chats.insert(*PLACE, 2, PROMPT, actor=ACTOR, recallable=True)
+        chats.insert(*PLACE, 2, SYSTEM_MESSAGE, actor=ACTOR, recallable=True)
         said = chats.epoch_messages(*PLACE, None)
-        assert [one.message for one in said] == [*TURNS[:2], PROMPT, *TURNS[2:]]
+        assert [one.message for one in said] == [*TURNS[:2], SYSTEM_MESSAGE, *TURNS[2:]]
         assert [one.created_at for one in said if one.message is not said[2].message] == times
         assert chats.summaries(*PLACE, 1) == []
-        assert chats.remove(*PLACE, 2, actor=ACTOR, recallable=True) == PROMPT
+        assert chats.remove(*PLACE, 2, actor=ACTOR, recallable=True) == SYSTEM_MESSAGE
         assert chats.remove(*PLACE, -1, actor=ACTOR, recallable=True) == TURNS[-1]
         assert chats.remove(*PLACE, 7, actor=ACTOR, recallable=True) is None
         assert chats.remove(*PLACE, -8, actor=ACTOR, recallable=True) is None
         assert store.load_history(*PLACE) == TURNS[:-1]
-        chats.insert(*PLACE, 99, PROMPT, actor=ACTOR, recallable=True)
-        chats.insert(*PLACE, -99, PROMPT, actor=ACTOR, recallable=True)
-        assert store.load_history(*PLACE) == [PROMPT, *TURNS[:-1], PROMPT]
+        chats.insert(*PLACE, 99, SYSTEM_MESSAGE, actor=ACTOR, recallable=True)
+        chats.insert(*PLACE, -99, SYSTEM_MESSAGE, actor=ACTOR, recallable=True)
+        assert store.load_history(*PLACE) == [SYSTEM_MESSAGE, *TURNS[:-1], SYSTEM_MESSAGE]
 
     def test_a_message_keeps_the_time_at_which_it_was_said(self, store: RecordStore, chats: ChatStore) -> None:
         """The time that was given, the one that it names itself, or now."""
@@ -142,10 +142,10 @@ class ChatStoreConformance(StoreFixtures):
         assert add(chats, []) == []
 
     def test_a_snapshot_reads_backwards_until_there_is_enough(self, chats: ChatStore) -> None:
-        add(chats, [PROMPT, *TURNS])
+        add(chats, [SYSTEM_MESSAGE, *TURNS])
         seen = chats.snapshot(*PLACE, lambda stored: stored.position == 6)
         assert [one.position for one in seen.recent] == [6, 7, 8]
-        assert [one.message for one in seen.prompts] == [PROMPT]
+        assert [one.message for one in seen.system_messages] == [SYSTEM_MESSAGE]
         assert not seen.complete
         assert (seen.summary, seen.pointer, seen.epoch.epoch) == (None, -1, 1)
         assert chats.snapshot(*PLACE, never).complete
@@ -167,20 +167,22 @@ class ChatStoreConformance(StoreFixtures):
 
     def test_an_unknown_session_is_empty(self, chats: ChatStore) -> None:
         seen = chats.snapshot(*PLACE, never)
-        assert (seen.recent, seen.prompts, seen.complete, seen.summary) == ((), (), True, None)
+        assert (seen.recent, seen.system_messages, seen.complete, seen.summary) == ((), (), True, None)
         assert [epoch.epoch for epoch in chats.epochs(*PLACE)] == [1]
         assert chats.start_epoch(*PLACE).epoch == 1
 
     # --- the pointer ----------------------------------------------------------------------------------------------
 
-    def test_a_summary_moves_the_pointer_and_prompts_stay_in_sight(self, chats: ChatStore, second: ChatStore) -> None:
-        add(chats, [TURNS[0], PROMPT, *TURNS[1:]])
+    def test_a_summary_moves_the_pointer_and_system_messages_stay_in_sight(
+        self, chats: ChatStore, second: ChatStore
+    ) -> None:
+        add(chats, [TURNS[0], SYSTEM_MESSAGE, *TURNS[1:]])
         made = summary_of(chats, 3)
         assert chats.add_summary(made, span_of(chats, 0, 3), trigger="limit")
         seen = second.snapshot(*PLACE, never)
         assert (seen.summary, seen.pointer) == (made, 3)
         assert [one.position for one in seen.recent] == [4, 5, 6, 7, 8]
-        assert [one.message for one in seen.prompts] == [PROMPT]
+        assert [one.message for one in seen.system_messages] == [SYSTEM_MESSAGE]
         assert second.summaries(*PLACE, 1) == [made]
         assert second.summary(*PLACE, made.id) == made
         last = second.last_attempt(*PLACE, 1)

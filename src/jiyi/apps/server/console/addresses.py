@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from jiyi.apps.server.console.visit import local_address
+from jiyi.apps.server.console.request_context import local_address
 from jiyi.apps.server.logins import CONSOLE
 from jiyi.model.entry import NOTE_TYPE, REFLECTION_TYPE
 from jiyi.model.note import note_place

@@ -22,7 +22,7 @@ from jiyi.apps.server.console.cached_values import CachedValues
 from jiyi.apps.server.console.filters import FILTERS, GLOBALS
 from jiyi.apps.server.console.navigation import PAGES, navigation_for
 from jiyi.apps.server.console.page import POST, Page
-from jiyi.apps.server.console.visit import Visit, entered, local_address, make_visit, read_form
+from jiyi.apps.server.console.request_context import RequestContext, entered, local_address, make_context, read_form
 from jiyi.apps.server.gate import ACCESS
 from jiyi.apps.server.logins import CONSOLE, Logins
 from jiyi.apps.server.problems import ProblemError, retry_headers, status_of
@@ -92,55 +92,55 @@ class Console:
             _PageRoute(f"{CONSOLE}/{{rest:path}}", self._endpoint(Page("/", _not_found)), methods=_METHODS),
         ]
 
-    def render(self, template: str, visit: Visit, values: Mapping[str, Any]) -> str:
+    def render(self, template: str, context: RequestContext, values: Mapping[str, Any]) -> str:
         """A template with the values that every page has."""
         return self._environment.get_template(template).render(
-            t=visit.texts,
-            visit=visit,
-            navigation=navigation_for(visit),
-            form_token=self.logins.form_token(visit.cookie),
-            logged_in=visit.cookie in self.logins,
-            done=visit.query("done"),
+            t=context.texts,
+            context=context,
+            navigation=navigation_for(context),
+            form_token=self.logins.form_token(context.cookie),
+            logged_in=context.cookie in self.logins,
+            done=context.query("done"),
             **values,
         )
 
     def _endpoint(self, page: Page) -> Any:
         async def answer(request: Request) -> Response:
             access: Access | None = request.scope.get(ACCESS)
-            visit = await make_visit(request, self, access)
+            context = await make_context(request, self, access)
             if page.right is not None and access is None:
-                response: Response = await _to_login(visit, page)
+                response: Response = await _to_login(context, page)
             else:
-                response = await self._answered(page, visit)
+                response = await self._answered(page, context)
             for name, value in SECURITY_HEADERS.items():
                 response.headers.setdefault(name, value)
-            return visit.finish(response)
+            return context.finish(response)
 
         return answer
 
-    async def _answered(self, page: Page, visit: Visit) -> Response:
+    async def _answered(self, page: Page, context: RequestContext) -> Response:
         try:
             if page.method == POST:
-                visit.form = await read_form(visit.request)
-                self._check_form(visit)
+                context.form = await read_form(context.request)
+                self._check_form(context)
             if page.right is not None:
-                require(visit.access, page.right, read_only=self.read_only)
-            return await page.answer(visit)
+                require(context.access, page.right, read_only=self.read_only)
+            return await page.answer(context)
         except ProblemError as error:
-            return _failed(visit, error.status, error.code, error.detail, error.headers)
+            return _failed(context, error.status, error.code, error.detail, error.headers)
         except JiyiError as error:
             status = status_of(error)
             headers = retry_headers(status)
-            return _failed(visit, status, type(error).__name__, visit.told(error), headers)
+            return _failed(context, status, type(error).__name__, context.told(error), headers)
 
-    def _check_form(self, visit: Visit) -> None:
+    def _check_form(self, context: RequestContext) -> None:
         """A change comes from a form of this server, in a browser that was given that form."""
-        headers = visit.request.headers
+        headers = context.request.headers
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         foreign = origin is not None and urlsplit(origin).netloc != headers.get("host", "")
         if foreign or site not in {None, "same-origin"} or (origin is None and site is None):
             raise ProblemError(403, "foreign_form", "the form does not come from a page of this server")
-        if not self.logins.is_form_token(visit.cookie, visit.form("form_token")):
+        if not self.logins.is_form_token(context.cookie, context.form("form_token")):
             raise ProblemError(403, "old_form", "the form is too old, or belongs to another login")
 
 
@@ -152,30 +152,30 @@ class _PageRoute(Route):
         return match, {**more, "route": self} if match is not Match.NONE else more
 
 
-async def _to_login(visit: Visit, page: Page) -> Response:
-    if visit.is_part:
+async def _to_login(context: RequestContext, page: Page) -> Response:
+    if context.is_part:
         # A part of a page cannot show the login: the script loads the whole page again.
         return Response(status_code=401, headers={"HX-Refresh": "true"})
     if page.method == POST:
         # The login is over, or the server was started again: what was typed must not be lost with it.
         with suppress(ProblemError):
-            visit.form = await read_form(visit.request)
-        return _failed(visit, 401, "login_needed", "the login is over", {})
-    return visit.go(local_address(f"{CONSOLE}/login", next=visit.here()))
+            context.form = await read_form(context.request)
+        return _failed(context, 401, "login_needed", "the login is over", {})
+    return context.go(local_address(f"{CONSOLE}/login", next=context.here()))
 
 
-def _failed(visit: Visit, status: int, code: str, detail: str, headers: Mapping[str, str]) -> Response:
+def _failed(context: RequestContext, status: int, code: str, detail: str, headers: Mapping[str, str]) -> Response:
     # A part of a page that a script has asked for gets its error as a part, too.
-    template = "error_part.html" if visit.is_part else "error.html"
-    response = visit.page(
-        template, status, status=status, code=code, detail=detail, entered=entered(dict(visit.form.pairs))
+    template = "error_part.html" if context.is_part else "error.html"
+    response = context.page(
+        template, status, status=status, code=code, detail=detail, entered=entered(dict(context.form.pairs))
     )
     response.headers.update(headers)
     return response
 
 
-async def _not_found(visit: Visit) -> Response:
-    raise ProblemError(404, "no_page", f"there is no page {visit.request.url.path[:200]!a}")
+async def _not_found(context: RequestContext) -> Response:
+    raise ProblemError(404, "no_page", f"there is no page {context.request.url.path[:200]!a}")
 
 
 # --- files that do not change ---------------------------------------------------------------------------------------

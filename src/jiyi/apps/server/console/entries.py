@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from jiyi.apps.server.console.differences import Difference, differences
 from jiyi.apps.server.console.page import Page
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.apps.server.problems import ProblemError
 from jiyi.errors import SimpleModeError
 from jiyi.model import clock
@@ -39,26 +39,26 @@ class EntryState:
     versions: Sequence[EntryVersion]
 
 
-async def show_list(visit: Visit) -> Response:
+async def show_list(context: RequestContext) -> Response:
     """A page of the memories that the key sees."""
-    asked = visit.query
+    asked = context.query
     sort = asked("sort") or "created"
-    page: EntryPage = await visit.memory.list(
-        scope=visit.scope,
+    page: EntryPage = await context.memory.list(
+        scope=context.scope,
         category=asked.words("category") or None,
         memory_types=asked.words("type") or None,
         domains=asked.words("domain") or None,
         tags=asked.words("tags") or None,
         conversation_id=asked("conversation") or None,
         key_prefix=asked("prefix") or None,
-        since=asked.moment("since", visit.memory.settings.zone),
-        until=asked.moment("until", visit.memory.settings.zone, end_of_day=True),
+        since=asked.moment("since", context.memory.settings.zone),
+        until=asked.moment("until", context.memory.settings.zone, end_of_day=True),
         sort=sort,
         limit=_PER_PAGE,
         cursor=asked("cursor") or None,
     )
     names = ("type", "category", "domain", "tags", "prefix", "since", "until", "conversation")
-    return visit.page(
+    return context.page(
         "entries.html",
         entries=page,
         next_cursor=page.next_cursor,
@@ -71,16 +71,16 @@ async def show_list(visit: Visit) -> Response:
     )
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """One memory, in whatever state it is."""
-    found = await find(visit)
+    found = await find(context)
     entry = found.entry
-    explanation = await _explained(visit, entry)
-    return visit.page(
+    explanation = await _explained(context, entry)
+    return context.page(
         "entry.html",
         entry=entry,
         state=found.state,
-        own=entry.scope == visit.scope,
+        own=entry.scope == context.scope,
         explanation=explanation,
         versions=_with_differences(found.versions),
         curve=_curve(entry) if explanation is not None and explanation["forgettable"] else (),
@@ -88,14 +88,14 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def find(visit: Visit) -> EntryState:
+async def find(context: RequestContext) -> EntryState:
     """The memory with the id of the address, also one that is forgotten; a page with 404 if there is none."""
-    entry_id, memory, scope = visit.path("entry_id"), visit.memory, visit.scope
+    entry_id, memory, scope = context.path("entry_id"), context.memory, context.scope
     versions = await memory.history(id=entry_id, scope=scope)
     entry = await memory.get(id=entry_id, scope=scope)
     if entry is not None:
         return EntryState(entry, "active", versions)
-    explanation = await _explanation(visit, entry_id)
+    explanation = await _explanation(context, entry_id)
     if explanation is not None:
         return EntryState(MemoryEntry.from_dict(explanation["entry"]), "inactive", versions)
     last = next((version.entry for version in reversed(versions) if version.entry is not None), None)
@@ -104,16 +104,16 @@ async def find(visit: Visit) -> EntryState:
     return EntryState(last, "forgotten", versions)
 
 
-async def _explanation(visit: Visit, entry_id: str) -> dict[str, Any] | None:
+async def _explanation(context: RequestContext, entry_id: str) -> dict[str, Any] | None:
     try:
-        return await visit.memory.longterm.explain(visit.scope, entry_id)
+        return await context.memory.longterm.explain(context.scope, entry_id)
     except SimpleModeError:
         return None
 
 
-async def _explained(visit: Visit, entry: MemoryEntry) -> dict[str, Any] | None:
+async def _explained(context: RequestContext, entry: MemoryEntry) -> dict[str, Any] | None:
     """Where an entry of the own scope came from, with the entries around it as values."""
-    explanation = await _explanation(visit, entry.id) if entry.scope == visit.scope else None
+    explanation = await _explanation(context, entry.id) if entry.scope == context.scope else None
     if explanation is None or explanation["entry"]["id"] != entry.id:
         return None
     linked = ("conflicts_with", "replaces", "facts", "superseded_by", "summarized_by")

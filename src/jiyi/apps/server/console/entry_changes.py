@@ -12,7 +12,7 @@ from jiyi.apps.server.console import addresses
 from jiyi.apps.server.console.differences import differences
 from jiyi.apps.server.console.entries import EntryState, find
 from jiyi.apps.server.console.page import Page, form_page
-from jiyi.apps.server.console.visit import Fields, Visit
+from jiyi.apps.server.console.request_context import Fields, RequestContext
 from jiyi.apps.server.logins import CONSOLE
 from jiyi.apps.server.problems import ProblemError
 from jiyi.errors import InvalidInputError, VersionConflictError
@@ -21,27 +21,27 @@ from jiyi.model.domain import DOMAINS
 from jiyi.model.entry import MemoryEntry
 
 
-async def show_edit(visit: Visit) -> Response:
+async def show_edit(context: RequestContext) -> Response:
     """The form with the present values."""
-    entry = await _own(visit)
-    return _form(visit, entry, values_of(entry))
+    entry = await _own(context)
+    return _form(context, entry, values_of(entry))
 
 
-async def edit(visit: Visit) -> Response:
+async def edit(context: RequestContext) -> Response:
     """Make a new version, if the entry is still the one that the form was made for."""
-    entry, form = await _own(visit), visit.form
+    entry, form = await _own(context), context.form
     given = {name: form.text(name) for name in values_of(entry)}
     try:
         changes, cleared = _changes(entry, form)
         if changes or cleared:
-            await visit.memory.update(
-                id=entry.id, scope=visit.scope, if_version=_version(form), clear=cleared, **changes
+            await context.memory.update(
+                id=entry.id, scope=context.scope, if_version=_version(form), clear=cleared, **changes
             )
     except VersionConflictError:
-        return _form(visit, await _own(visit), given, conflict=True, status=412)
+        return _form(context, await _own(context), given, conflict=True, status=412)
     except InvalidInputError as error:
-        return _form(visit, entry, given, problem=str(error), status=400)
-    return visit.go(addresses.entry(entry.id), "saved")
+        return _form(context, entry, given, problem=str(error), status=400)
+    return context.go(addresses.entry(entry.id), "saved")
 
 
 def values_of(entry: MemoryEntry) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _version(form: Fields) -> int:
 
 
 def _form(
-    visit: Visit,
+    context: RequestContext,
     entry: MemoryEntry,
     values: dict[str, str],
     *,
@@ -112,7 +112,7 @@ def _form(
     status: int = 200,
 ) -> Response:
     changed = differences(entry.content, values["content"]) if conflict else []
-    return visit.page(
+    return context.page(
         "entry_edit.html",
         status,
         entry=entry,
@@ -127,38 +127,38 @@ def _form(
 # --- pin, forget, restore, erase ------------------------------------------------------------------------------------
 
 
-async def pin(visit: Visit) -> Response:
+async def pin(context: RequestContext) -> Response:
     """Pin or unpin a memory: a pinned one is not forgotten."""
-    entry = await _own(visit)
-    pinned = visit.form("pinned") == "yes"
-    if not await visit.memory.longterm.pin(visit.scope, entry.id, pinned):
+    entry = await _own(context)
+    pinned = context.form("pinned") == "yes"
+    if not await context.memory.longterm.pin(context.scope, entry.id, pinned):
         raise ProblemError(409, "not_pinned", "this memory cannot be pinned")
-    return visit.go(addresses.entry(entry.id), "pinned" if pinned else "unpinned")
+    return context.go(addresses.entry(entry.id), "pinned" if pinned else "unpinned")
 
 
-async def forget(visit: Visit) -> Response:
+async def forget(context: RequestContext) -> Response:
     """Take a memory out of recall; its versions stay."""
-    entry = await _own(visit)
-    await visit.memory.forget(id=entry.id, scope=visit.scope, if_version=_version(visit.form))
-    return visit.go(addresses.entry(entry.id), "forgotten")
+    entry = await _own(context)
+    await context.memory.forget(id=entry.id, scope=context.scope, if_version=_version(context.form))
+    return context.go(addresses.entry(entry.id), "forgotten")
 
 
-async def restore(visit: Visit) -> Response:
+async def restore(context: RequestContext) -> Response:
     """Bring a memory back: one that has faded as it was, one that was forgotten as a new entry with its last text."""
-    found = await find(visit)
+    found = await find(context)
     entry = found.entry
     if found.state == "inactive":
-        restored = await visit.memory.longterm.restore(visit.scope, [entry.id])
+        restored = await context.memory.longterm.restore(context.scope, [entry.id])
         if not restored:
             raise ProblemError(409, "not_restored", "this memory cannot be brought back")
-        return visit.go(addresses.entry(entry.id), "restored")
-    if found.state == "active" or entry.scope != visit.scope:
+        return context.go(addresses.entry(entry.id), "restored")
+    if found.state == "active" or entry.scope != context.scope:
         raise ProblemError(409, "not_forgotten", "this memory is not forgotten")
-    again = await _store_again(visit, entry)
-    return visit.go(addresses.entry(again.id), "restored")
+    again = await _store_again(context, entry)
+    return context.go(addresses.entry(again.id), "restored")
 
 
-async def _store_again(visit: Visit, entry: MemoryEntry) -> MemoryEntry:
+async def _store_again(context: RequestContext, entry: MemoryEntry) -> MemoryEntry:
     fields: dict[str, Any] = {
         "category": str(entry.category),
         "tags": entry.tags,
@@ -171,42 +171,42 @@ async def _store_again(visit: Visit, entry: MemoryEntry) -> MemoryEntry:
         "namespace": entry.namespace or None,
     }
     if entry.key is None:
-        return await visit.memory.add(entry.content, scope=visit.scope, **fields)
-    if await visit.memory.get(entry.key, scope=visit.scope) is not None:
+        return await context.memory.add(entry.content, scope=context.scope, **fields)
+    if await context.memory.get(entry.key, scope=context.scope) is not None:
         raise ProblemError(409, "key_taken", f"another memory has the key {entry.key[:80]!a} now")
-    return await visit.memory.store(entry.key, entry.content, scope=visit.scope, **fields)
+    return await context.memory.store(entry.key, entry.content, scope=context.scope, **fields)
 
 
-async def show_erase(visit: Visit) -> Response:
+async def show_erase(context: RequestContext) -> Response:
     """Asks before a memory is erased."""
-    require(visit.access, WRITE, read_only=visit.console.read_only)
-    found = await find(visit)
-    _check_own(visit, found)
-    return visit.page("entry_erase.html", entry=found.entry, state=found.state, versions=len(found.versions))
+    require(context.access, WRITE, read_only=context.console.read_only)
+    found = await find(context)
+    _check_own(context, found)
+    return context.page("entry_erase.html", entry=found.entry, state=found.state, versions=len(found.versions))
 
 
-async def erase(visit: Visit) -> Response:
+async def erase(context: RequestContext) -> Response:
     """Delete a memory and all its versions, for good. As everywhere, this needs the right to write as well."""
-    require(visit.access, WRITE, read_only=visit.console.read_only)
-    found = await find(visit)
-    _check_own(visit, found)
-    if visit.form("confirmed") != "yes":
+    require(context.access, WRITE, read_only=context.console.read_only)
+    found = await find(context)
+    _check_own(context, found)
+    if context.form("confirmed") != "yes":
         raise ProblemError(400, "not_confirmed", "tick the box to erase the memory for good")
-    await visit.memory.forget(id=found.entry.id, scope=visit.scope, erase=True)
-    return visit.go(f"{CONSOLE}/entries", "erased")
+    await context.memory.forget(id=found.entry.id, scope=context.scope, erase=True)
+    return context.go(f"{CONSOLE}/entries", "erased")
 
 
-async def _own(visit: Visit) -> MemoryEntry:
+async def _own(context: RequestContext) -> MemoryEntry:
     """The entry of the address, if it can be changed: public ones are changed with a key of that scope only."""
-    found = await find(visit)
-    _check_own(visit, found)
+    found = await find(context)
+    _check_own(context, found)
     if found.state != "active":
         raise ProblemError(409, "not_active", "this memory is not active; bring it back first")
     return found.entry
 
 
-def _check_own(visit: Visit, found: EntryState) -> None:
-    if found.entry.scope != visit.scope:
+def _check_own(context: RequestContext, found: EntryState) -> None:
+    if found.entry.scope != context.scope:
         raise ProblemError(403, "foreign_scope", "this memory belongs to another scope")
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import Response
 
 from jiyi.apps.server.console.page import Page, form_page
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.apps.server.logins import CONSOLE
 from jiyi.apps.server.problems import ProblemError
 from jiyi.errors import InvalidInputError
@@ -18,15 +18,15 @@ _SHOWN: Final = 200
 _BY_DEFAULT: Final = ("dead", "running", "queued")
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """The newest jobs in the states that are asked for."""
-    wanted = visit.query("state")
+    wanted = context.query("state")
     if wanted and wanted not in JOB_STATES:
         raise InvalidInputError(f"state {wanted[:40]!a} must be one of {', '.join(JOB_STATES)}")
     states = (wanted,) if wanted else _BY_DEFAULT
-    found = await visit.memory.jobs(scope=visit.scope, states=states, limit=_SHOWN)
-    jobs = [replace(job, reason=visit.told(job.reason)) for job in found]
-    return visit.page(
+    found = await context.memory.jobs(scope=context.scope, states=states, limit=_SHOWN)
+    jobs = [replace(job, reason=context.told(job.reason)) for job in found]
+    return context.page(
         "jobs.html",
         dead=[job for job in jobs if job.state == "dead"],
         others=[job for job in jobs if job.state != "dead"],
@@ -37,13 +37,13 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def retry(visit: Visit) -> Response:
+async def retry(context: RequestContext) -> Response:
     """Queue a dead job again."""
-    if not await visit.memory.retry_job(visit.form("job"), scope=visit.scope):
+    if not await context.memory.retry_job(context.form("job"), scope=context.scope):
         raise ProblemError(
             409, "no_dead_job", "the scope has no such dead job; it may have been queued again meanwhile"
         )
-    return visit.go(f"{CONSOLE}/jobs", "job_queued")
+    return context.go(f"{CONSOLE}/jobs", "job_queued")
 
 
 PAGES: Final = (Page("/jobs", show), form_page("/jobs/retry", retry))

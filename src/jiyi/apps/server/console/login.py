@@ -7,47 +7,47 @@ from typing import Final
 from starlette.responses import Response
 
 from jiyi.apps.server.console.page import Page, form_page
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.apps.server.gate import is_console
 from jiyi.apps.server.logins import CONSOLE
 from jiyi.apps.server.problems import ProblemError
 
 
-async def show_login(visit: Visit) -> Response:
+async def show_login(context: RequestContext) -> Response:
     """The form for the key."""
-    if visit.granted is not None:
-        return visit.go(_next(visit.query("next")))
-    return visit.page("login.html", next=visit.query("next"), problem="")
+    if context.granted is not None:
+        return context.go(_next(context.query("next")))
+    return context.page("login.html", next=context.query("next"), problem="")
 
 
-async def log_in(visit: Visit) -> Response:
+async def log_in(context: RequestContext) -> Response:
     """Begin a session with a key."""
-    _check_failures(visit)
-    begun = await visit.console.logins.log_in(visit.form("key"), visit.address)
+    _check_failures(context)
+    begun = await context.console.logins.log_in(context.form("key"), context.address)
     if begun is None:
-        return visit.page("login.html", 403, next=visit.form("next"), problem="login.wrong_key")
-    visit.log_in(*begun)
-    return visit.go(_next(visit.form("next")))
+        return context.page("login.html", 403, next=context.form("next"), problem="login.wrong_key")
+    context.log_in(*begun)
+    return context.go(_next(context.form("next")))
 
 
-async def use_link(visit: Visit) -> Response:
+async def use_link(context: RequestContext) -> Response:
     """Begin a session with a one-time link."""
-    _check_failures(visit)
-    begun = visit.console.logins.use_ticket(visit.query("ticket"), visit.address)
+    _check_failures(context)
+    begun = context.console.logins.use_ticket(context.query("ticket"), context.address)
     if begun is None:
-        return visit.page("login.html", 403, next="", problem="login.used_link")
-    visit.log_in(*begun)
-    return visit.go(CONSOLE)
+        return context.page("login.html", 403, next="", problem="login.used_link")
+    context.log_in(*begun)
+    return context.go(CONSOLE)
 
 
-async def log_out(visit: Visit) -> Response:
+async def log_out(context: RequestContext) -> Response:
     """End the session."""
-    visit.console.logins.log_out(visit.cookie)
-    return visit.go(f"{CONSOLE}/login", "logged_out")
+    context.console.logins.log_out(context.cookie)
+    return context.go(f"{CONSOLE}/login", "logged_out")
 
 
-def _check_failures(visit: Visit) -> None:
-    wait = visit.console.logins.must_wait(visit.address)
+def _check_failures(context: RequestContext) -> None:
+    wait = context.console.logins.must_wait(context.address)
     if wait:
         raise ProblemError(429, "too_many_failures", "too many wrong keys", {"Retry-After": str(int(wait) + 1)})
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from jiyi.apps.server.console.filters import excerpt
 from jiyi.apps.server.console.page import Page
 from jiyi.apps.server.console.projection import Group, Projection, landmarks, project
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.errors import InvalidInputError, SimpleModeError
 
 if TYPE_CHECKING:
@@ -84,19 +84,19 @@ async def _newest(memory: AgentMemory, scope: str) -> tuple[list[MemoryEntry], b
     return found[:MAX_POINTS], False
 
 
-async def _kept(visit: Visit) -> Any:
-    memory, scope = visit.memory, visit.scope
-    return await visit.console.cached("map", _KEPT_MAPS).get(scope, lambda: make_map(memory, scope))
+async def _kept(context: RequestContext) -> Any:
+    memory, scope = context.memory, context.scope
+    return await context.console.cached("map", _KEPT_MAPS).get(scope, lambda: make_map(memory, scope))
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """The page: the groups with their memories as a list; the script draws the rest."""
     try:
-        kept = await _kept(visit)
+        kept = await _kept(context)
     except (InvalidInputError, SimpleModeError):
-        return visit.page("map.html", state="no_vectors", made=None, shown=_SHOWN, current=True, at=None)
+        return context.page("map.html", state="no_vectors", made=None, shown=_SHOWN, current=True, at=None)
     state = "drawing" if kept is None else "drawn" if kept.value.ids else "empty"
-    return visit.page(
+    return context.page(
         "map.html",
         state=state,
         made=None if kept is None else kept.value,
@@ -106,9 +106,9 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def points(visit: Visit) -> Response:
+async def points(context: RequestContext) -> Response:
     """What the script draws, as JSON."""
-    kept = await _kept(visit)
+    kept = await _kept(context)
     if kept is None:
         return JSONResponse({"points": [], "ids": [], "labels": [], "groups": []}, 503, {"Retry-After": "2"})
     return JSONResponse(kept.value.to_dict())

@@ -23,7 +23,7 @@ from jiyi.apps.server.console import (
     timeline,
 )
 from jiyi.apps.server.console.page import Page
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.apps.server.logins import CONSOLE
 
 PAGES: Final[tuple[Page, ...]] = (
@@ -71,19 +71,19 @@ ITEMS: Final = (
 )
 
 
-def navigation_for(visit: Visit) -> list[dict[str, str | bool]]:
+def navigation_for(context: RequestContext) -> list[dict[str, str | bool]]:
     """The lines for a caller: what the key does not allow is not offered."""
-    if visit.granted is None:
+    if context.granted is None:
         return []
-    here = visit.request.url.path
+    here = context.request.url.path
     return [
         {
             "address": CONSOLE + item.path,
-            "text": visit.texts(f"nav.{item.name}"),
+            "text": context.texts(f"nav.{item.name}"),
             "current": _is_at(item, here),
         }
         for item in ITEMS
-        if visit.granted.may(item.right)
+        if context.granted.may(item.right)
     ]
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from jiyi.apps.server.access import ADMIN
 from jiyi.apps.server.console.page import Page
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.apps.server.problems import ProblemError
 from jiyi.errors import JiyiError
 
@@ -32,34 +32,34 @@ _STREAM_SECONDS: Final = 600.0
 _MAX_STREAMS: Final = 64
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """The whole page."""
-    return visit.page(
+    return context.page(
         "overview.html",
-        **await _numbers(visit),
-        changes=await _changes(visit),
-        **await _health(visit),
+        **await _numbers(context),
+        changes=await _changes(context),
+        **await _health(context),
     )
 
 
-async def show_numbers(visit: Visit) -> Response:
+async def show_numbers(context: RequestContext) -> Response:
     """The counts only: loaded when they were still being computed."""
-    return visit.page("numbers.html", **await _numbers(visit))
+    return context.page("numbers.html", **await _numbers(context))
 
 
-async def show_health(visit: Visit) -> Response:
+async def show_health(context: RequestContext) -> Response:
     """The health only: loaded when it was still being examined."""
-    return visit.page("health.html", **await _health(visit))
+    return context.page("health.html", **await _health(context))
 
 
-async def show_changes(visit: Visit) -> Response:
+async def show_changes(context: RequestContext) -> Response:
     """The last changes only: loaded again when something has changed."""
-    return visit.page("changes.html", changes=await _changes(visit))
+    return context.page("changes.html", changes=await _changes(context))
 
 
-async def _numbers(visit: Visit) -> dict[str, Any]:
-    memory, scope = visit.memory, visit.scope
-    kept = await visit.console.cached("statistics").get(scope, lambda: memory.statistics(scope=scope))
+async def _numbers(context: RequestContext) -> dict[str, Any]:
+    memory, scope = context.memory, context.scope
+    kept = await context.console.cached("statistics").get(scope, lambda: memory.statistics(scope=scope))
     statistics: ScopeStatistics | None = None if kept is None else kept.value
     return {
         "counts": statistics,
@@ -85,22 +85,22 @@ def _midnight(day: str) -> datetime:
     return datetime.fromisoformat(day).replace(tzinfo=UTC)
 
 
-async def _changes(visit: Visit) -> list[tuple[MemoryChange, MemoryEntry | None]]:
+async def _changes(context: RequestContext) -> list[tuple[MemoryChange, MemoryEntry | None]]:
     """The last changes, each with the entry as it is now; without one that is gone."""
-    changes = await recent_changes(visit)
+    changes = await recent_changes(context)
     ids = list(dict.fromkeys(change.entry_id for change in changes))
-    entries = await asyncio.gather(*(visit.memory.get(id=each, scope=visit.scope) for each in ids))
+    entries = await asyncio.gather(*(context.memory.get(id=each, scope=context.scope) for each in ids))
     known = dict(zip(ids, entries, strict=True))
     return [(change, known[change.entry_id]) for change in changes]
 
 
-async def recent_changes(visit: Visit) -> list[MemoryChange]:
+async def recent_changes(context: RequestContext) -> list[MemoryChange]:
     """The last changes of the scope, newest first. Of a scope that is seldom written to, only some time is searched."""
-    end = await visit.memory.last_position()
+    end = await context.memory.last_position()
     found: list[MemoryChange] = []
     for _ in range(_LOOKS):
         start = max(0, end - _LOOK_BACK)
-        some = await visit.memory.changes(after=start, scopes=visit.scope, limit=_LOOK_BACK)
+        some = await context.memory.changes(after=start, scopes=context.scope, limit=_LOOK_BACK)
         found += reversed([change for change in some if change.entry_id and change.position <= end])
         if len(found) >= _RECENT or start == 0:
             break
@@ -108,38 +108,38 @@ async def recent_changes(visit: Visit) -> list[MemoryChange]:
     return found[:_RECENT]
 
 
-async def _health(visit: Visit) -> dict[str, Any]:
+async def _health(context: RequestContext) -> dict[str, Any]:
     """What `doctor` says, for administrators; it tells of every scope."""
-    if not visit.access.may(ADMIN):
+    if not context.access.may(ADMIN):
         return {"may_diagnose": False, "health": None}
-    kept = await visit.console.cached("doctor").get("", visit.memory.doctor)
+    kept = await context.console.cached("doctor").get("", context.memory.doctor)
     return {"may_diagnose": True, "health": None if kept is None else kept.value}
 
 
 # --- live -----------------------------------------------------------------------------------------------------------
 
 
-async def events(visit: Visit) -> Response:
+async def events(context: RequestContext) -> Response:
     """Tells when something in the scope has changed, as server-sent events. What has changed is loaded as HTML."""
-    if visit.console.streams >= _MAX_STREAMS:
+    if context.console.streams >= _MAX_STREAMS:
         raise ProblemError(503, "too_many_streams", "too many pages are open", {"Retry-After": "60"})
-    position = await visit.memory.last_position()
-    return StreamingResponse(_changed(visit, position), media_type="text/event-stream")
+    position = await context.memory.last_position()
+    return StreamingResponse(_changed(context, position), media_type="text/event-stream")
 
 
-async def _changed(visit: Visit, position: int) -> AsyncIterator[str]:
-    visit.console.streams += 1
+async def _changed(context: RequestContext, position: int) -> AsyncIterator[str]:
+    context.console.streams += 1
     loop = asyncio.get_running_loop()
     begun = last_sent = loop.time()
-    logged_in = visit.cookie in visit.console.logins
+    logged_in = context.cookie in context.console.logins
     try:
         yield "retry: 5000\n\n"
-        while loop.time() - begun < _STREAM_SECONDS and not await visit.request.is_disconnected():
+        while loop.time() - begun < _STREAM_SECONDS and not await context.request.is_disconnected():
             # The login may have ended meanwhile.
-            if logged_in and await visit.console.logins.access_of(visit.request.scope, touch=False) is None:
+            if logged_in and await context.console.logins.access_of(context.request.scope, touch=False) is None:
                 return
             try:
-                found = await visit.memory.changes(after=position, scopes=visit.scope, limit=1_000)
+                found = await context.memory.changes(after=position, scopes=context.scope, limit=1_000)
             except JiyiError:
                 return
             if found:
@@ -150,7 +150,7 @@ async def _changed(visit: Visit, position: int) -> AsyncIterator[str]:
                 yield ": nothing new\n\n"
             await asyncio.sleep(_POLL)
     finally:
-        visit.console.streams -= 1
+        context.console.streams -= 1
 
 
 PAGES: Final = (

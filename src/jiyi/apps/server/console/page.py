@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 from starlette.responses import Response
 
 from jiyi.apps.server.access import READ, WRITE
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.apps.server.logins import CONSOLE
 
-Answer: TypeAlias = Callable[[Visit], Awaitable[Response]]
+Answer: TypeAlias = Callable[[RequestContext], Awaitable[Response]]
 GET: Final = "GET"
 POST: Final = "POST"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import Response
 
 from jiyi.apps.server.console.page import Page
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.apps.server.problems import status_of
 from jiyi.errors import JiyiError
 from jiyi.model.domain import DOMAINS
@@ -23,9 +23,9 @@ LONGTERM: Final = "longterm"
 _LIMITS: Final = (10, 20, 50, 100)
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """The form, and the hits of the question in the address."""
-    asked = visit.query
+    asked = context.query
     values: dict[str, Any] = {
         "question": asked("q"),
         "mode": asked("mode") or "hybrid",
@@ -42,15 +42,15 @@ async def show(visit: Visit) -> Response:
         "problem": "",
     }
     if not asked("q"):
-        return visit.page("search.html", **values)
+        return context.page("search.html", **values)
     try:
-        hits = await _hits(visit)
+        hits = await _hits(context)
     except JiyiError as error:
         # The form stays as it was filled in, with what is wrong above it.
-        return visit.page("search.html", status_of(error), **{**values, "problem": visit.told(error)})
+        return context.page("search.html", status_of(error), **{**values, "problem": context.told(error)})
     explained = [hit.explanation for hit in hits if hit.explanation is not None]
     parts = [part for each in explained for part in each.parts.items()]
-    return visit.page(
+    return context.page(
         "search.html",
         **{
             **values,
@@ -70,27 +70,27 @@ def _fits(hit: MemoryEntry) -> bool:
     return hit.confident is not False or (hit.relevance_score or 0.0) >= MIN_RELEVANCE
 
 
-async def _hits(visit: Visit) -> Sequence[MemoryEntry]:
-    asked, memory = visit.query, visit.memory
+async def _hits(context: RequestContext) -> Sequence[MemoryEntry]:
+    asked, memory = context.query, context.memory
     limit = asked.whole("limit", _LIMITS[0], 1, _LIMITS[-1])
     domains = asked.words("domain") or None
     if asked("mode") == LONGTERM:
         # Showing memories is no use of them: it must not change what is forgotten.
         return await memory.longterm.retrieve_relevant_memories(
-            visit.scope, asked("q"), top_k_final=limit, domains=domains, touch=False
+            context.scope, asked("q"), top_k_final=limit, domains=domains, touch=False
         )
     return await memory.recall(
         asked("q"),
         limit,
-        scope=visit.scope,
-        kind=visit.access.kind,
+        scope=context.scope,
+        kind=context.access.kind,
         mode=asked("mode") or "hybrid",
         memory_types=asked.words("type") or None,
         category=asked.words("category") or None,
         domains=domains,
         tags=asked.words("tags") or None,
-        since=asked.moment("since", visit.memory.settings.zone),
-        until=asked.moment("until", visit.memory.settings.zone, end_of_day=True),
+        since=asked.moment("since", context.memory.settings.zone),
+        until=asked.moment("until", context.memory.settings.zone, end_of_day=True),
         highlights=True,
     )
 

@@ -10,21 +10,21 @@ from starlette.responses import Response
 
 from jiyi.apps.server.access import ADMIN
 from jiyi.apps.server.console.page import Page
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.model.address import mask_passwords
 
 _HIDDEN: Final = "•••"
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """All settings, and what `doctor` says."""
-    kept = await visit.console.cached("doctor").get("", visit.memory.doctor)
+    kept = await context.console.cached("doctor").get("", context.memory.doctor)
     report: dict[str, Any] | None = None if kept is None else kept.value
     facts = {} if report is None else {name: value for name, value in report.items() if name not in _TOLD}
-    return visit.page(
+    return context.page(
         "settings.html",
-        settings=shown_settings(visit.memory.settings),
+        settings=shown_settings(context.memory.settings),
         report=report,
         examined_at=None if kept is None else kept.at,
         plain={name: _text(value) for name, value in facts.items() if isinstance(value, _PLAIN)},

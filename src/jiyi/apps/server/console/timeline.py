@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import Response
 
 from jiyi.apps.server.console.page import Page
-from jiyi.apps.server.console.visit import Visit
+from jiyi.apps.server.console.request_context import RequestContext
 from jiyi.errors import InvalidInputError
 from jiyi.model.domain import DOMAINS
 from jiyi.model.entry import FACT_TYPE, MESSAGE_TYPE, REFLECTION_TYPE
@@ -68,48 +68,48 @@ def periods_until(end: date, step: str, most: int) -> list[Period]:
     return found
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: RequestContext) -> Response:
     """The periods, and the memories of the one that was chosen."""
-    zone = visit.memory.settings.zone
-    step = visit.query("by") or "month"
+    zone = context.memory.settings.zone
+    step = context.query("by") or "month"
     if step not in STEPS:
         raise InvalidInputError(f"by {step[:40]!a} must be one of {', '.join(STEPS)}")
     filters: dict[str, Any] = {
-        "memory_types": _one_of(visit, "room", ROOMS) or None,
-        "domains": _one_of(visit, "domain", DOMAINS) or None,
+        "memory_types": _one_of(context, "room", ROOMS) or None,
+        "domains": _one_of(context, "domain", DOMAINS) or None,
     }
-    first, last = [await _edge(visit, filters, zone, descending=descending) for descending in (False, True)]
-    chosen = _day(visit, "from")
-    end = _day(visit, "end") or chosen or last
+    first, last = [await _edge(context, filters, zone, descending=descending) for descending in (False, True)]
+    chosen = _day(context, "from")
+    end = _day(context, "end") or chosen or last
     kept = None
     if end is not None and first is not None:
         day, begin = end, first
-        name = f"{visit.scope} {step} {end} {filters}"
-        cache = visit.console.cached("timeline")
-        kept = await cache.get(name, lambda: _counted(visit.memory, visit.scope, day, step, filters, zone, begin))
+        name = f"{context.scope} {step} {end} {filters}"
+        cache = context.console.cached("timeline")
+        kept = await cache.get(name, lambda: _counted(context.memory, context.scope, day, step, filters, zone, begin))
     periods: list[Period] = [] if kept is None else kept.value
     shown: Any = []
     selected = None if chosen is None else period_of(chosen, step)
     if selected is not None:
         since, until = selected.bounds(zone)
-        shown = await visit.memory.list(
-            scope=visit.scope,
+        shown = await context.memory.list(
+            scope=context.scope,
             since=since,
             until=until,
             sort="event",
             limit=_PER_PAGE,
-            cursor=visit.query("cursor") or None,
+            cursor=context.query("cursor") or None,
             **filters,
         )
-    return visit.page(
+    return context.page(
         "timeline.html",
         steps=tuple(STEPS),
         step=step,
         finer=FINER.get(step),
         rooms=ROOMS,
         domains=DOMAINS,
-        room=visit.query("room"),
-        domain=visit.query("domain"),
+        room=context.query("room"),
+        domain=context.query("domain"),
         counting=kept is None and end is not None and first is not None,
         counted_at=None if kept is None or kept.current else kept.at,
         periods=periods,
@@ -118,9 +118,9 @@ async def show(visit: Visit) -> Response:
         later=_after(periods, last, step),
         selected=selected,
         entries=shown,
-        cursor=visit.query("cursor"),
+        cursor=context.query("cursor"),
         next_cursor=getattr(shown, "next_cursor", None),
-        zone=visit.memory.settings.time_zone or f"{datetime.now(zone):UTC%z}",
+        zone=context.memory.settings.time_zone or f"{datetime.now(zone):UTC%z}",
     )
 
 
@@ -138,9 +138,9 @@ async def _counted(
     return found
 
 
-async def _edge(visit: Visit, filters: dict[str, Any], zone: tzinfo, *, descending: bool) -> date | None:
+async def _edge(context: RequestContext, filters: dict[str, Any], zone: tzinfo, *, descending: bool) -> date | None:
     """The day of the first or last memory."""
-    found = await visit.memory.list(scope=visit.scope, sort="event", descending=descending, limit=1, **filters)
+    found = await context.memory.list(scope=context.scope, sort="event", descending=descending, limit=1, **filters)
     return found[0].event_time.astimezone(zone).date() if found else None
 
 
@@ -159,8 +159,8 @@ def _after(periods: list[Period], last: date | None, step: str) -> str | None:
     return min(day, last).isoformat()
 
 
-def _day(visit: Visit, name: str) -> date | None:
-    given = visit.query(name)
+def _day(context: RequestContext, name: str) -> date | None:
+    given = context.query(name)
     if not given:
         return None
     try:
@@ -172,8 +172,8 @@ def _day(visit: Visit, name: str) -> date | None:
     return found
 
 
-def _one_of(visit: Visit, name: str, known: tuple[str, ...]) -> str:
-    given = visit.query(name)
+def _one_of(context: RequestContext, name: str, known: tuple[str, ...]) -> str:
+    given = context.query(name)
     if given and given not in known:
         raise InvalidInputError(f"{name} {given[:40]!a} must be one of {', '.join(known)}")
     return given

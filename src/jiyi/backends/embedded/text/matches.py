@@ -120,9 +120,9 @@ def _are_among(recency: Numbers, hashes: Numbers) -> list[int]:
 
 def _hash_array(ids: frozenset[str]) -> Numbers | None:
     """The hashes of a set that is asked for again, in order; `None` before: making them takes longer than it saves."""
-    seen = _seen.get(ids)
+    seen = _id_sets.get(ids)
     if seen is None:
-        _seen[ids] = _Seen()
+        _id_sets[ids] = _IdSet()
         return None
     seen.times += 1
     if seen.hashes is None and seen.times >= _WORTH_HASHING:
@@ -131,14 +131,14 @@ def _hash_array(ids: frozenset[str]) -> Numbers | None:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _IdSet:
     """A set of ids among which to look."""
 
     times: int = 1
     hashes: Numbers | None = None
 
 
-_seen: WeakKeyDictionary[frozenset[str], _Seen] = WeakKeyDictionary()
+_id_sets: WeakKeyDictionary[frozenset[str], _IdSet] = WeakKeyDictionary()
 
 
 def _search(searcher: Searcher, query: Query, limit: int) -> list[tuple[Any, DocAddress]]:

@@ -43,7 +43,7 @@ class Columns(NamedTuple):
         return Columns(self.bigrams or other.bigrams, self.filtered or other.filtered)
 
 
-class ReadAt(NamedTuple):
+class ReadPosition(NamedTuple):
     """When texts were read: the last line of the log that they follow, the entry of the line, and the table."""
 
     sequence: int
@@ -51,7 +51,7 @@ class ReadAt(NamedTuple):
     table: int
 
 
-NEVER: Final = ReadAt(-1, "", 0)
+NEVER: Final = ReadPosition(-1, "", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ScopeReading:
 
     text: InMemoryTextIndex
     columns: Columns
-    at: ReadAt
+    at: ReadPosition
 
 
 class TextCache:
@@ -111,7 +111,7 @@ class ChangedTexts:
         return self._statements[columns].bound(changed)
 
 
-def changed_values(scopes: bytes, at: ReadAt) -> dict[str, bytes | None]:
+def changed_values(scopes: bytes, at: ReadPosition) -> dict[str, bytes | None]:
     """The parameters of `CHANGED`."""
     return {
         "scopes": scopes,

@@ -1,11 +1,11 @@
-"""Rules of the runtime that need no store: fair shares, chained answers, and when two memories say the same."""
+"""When two memories of the runtime say the same: their words compared, and the keys that put them side by side."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
@@ -13,8 +13,6 @@ from jiyi.text import fold, tag_form
 
 if TYPE_CHECKING:
     from jiyi.text import Analyzer
-
-T = TypeVar("T")
 
 NEAR: Final = 0.8
 """So much of the longer text the shorter one has to say."""
@@ -27,30 +25,6 @@ _DECISIVE: Final = re.compile(
     r"[0-9〇零一二两三四五六七八九十百千万亿不没无非未别勿莫否]"
     r"|^(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|hardly|.*n't)$"
 )
-
-
-def fair_shares(ranked: Sequence[T], kind_of: Callable[[T], str], limit: int) -> list[T]:
-    """The best `limit` of a ranked list when every kind gives one in turn, in the order of the list."""
-    by_kind: dict[str, list[int]] = {}
-    for place, each in enumerate(ranked):
-        by_kind.setdefault(kind_of(each), []).append(place)
-    chosen: list[int] = []
-    turn = 0
-    while len(chosen) < limit:
-        given = [places[turn] for places in by_kind.values() if turn < len(places)]
-        if not given:
-            break
-        # In one turn the better ones first: with fewer places than kinds the weakest kinds go without.
-        chosen += sorted(given)[: limit - len(chosen)]
-        turn += 1
-    return [ranked[place] for place in sorted(chosen)]
-
-
-def chained_shares(direct: Sequence[T], linked: Sequence[T], limit: int) -> tuple[Sequence[T], Sequence[T]]:
-    """How many of each an answer has: at most half of it is linked, unless there are fewer direct ones."""
-    room = max(limit // 2, limit - len(direct))
-    taken = linked[:room]
-    return direct[: limit - len(taken)], taken
 
 
 @dataclass(frozen=True, slots=True)

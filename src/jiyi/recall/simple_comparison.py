@@ -1,4 +1,4 @@
-"""Recall without an index, to compare a new text with: entries are read and their words counted. For simple mode."""
+"""What a new text is compared with in simple mode: entries are read and their words counted, without an index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class PlainRecall:
+class SimpleComparison:
     """Reads the newest entries that the filters admit; slow next to an index, and it needs none."""
 
     store: RecordStore

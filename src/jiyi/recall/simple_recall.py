@@ -18,7 +18,7 @@ INDEXES: Final = ("text", "vectors")
 
 
 @dataclass(frozen=True, slots=True)
-class TagsOnlyRecall:
+class SimpleRecall:
     """Answers by tags. `hybrid` is what there is, and its hits say what is off; other modes are refused."""
 
     store: RecordStore

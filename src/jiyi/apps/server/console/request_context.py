@@ -1,4 +1,4 @@
-"""Visit: one request to the console, with everything that a page needs."""
+"""RequestContext: one request to the console, with everything that a page needs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Fields:
 
 
 @dataclass(slots=True)
-class Visit:
+class RequestContext:
     """One request: who asks, in which language, and what a page answers with."""
 
     request: Request
@@ -167,14 +167,14 @@ def local_address(path: str, **query: str) -> str:
     return quote(path, safe="/:@!$&'()*+,;=-._~") + (f"?{urlencode(query)}" if query else "")
 
 
-async def make_visit(request: Request, console: Console, access: Access | None) -> Visit:
+async def make_context(request: Request, console: Console, access: Access | None) -> RequestContext:
     """Read what a request brings."""
     query = _query_of(request)
     cookie = cookie_of(request.scope)
     chosen = query("lang")
     kept = cookies_of(request.scope).get(LANGUAGE_COOKIE, "")
     texts = texts_for(chosen if chosen in LANGUAGES else kept, request.headers)
-    return Visit(
+    return RequestContext(
         request=request,
         console=console,
         texts=texts,
