@@ -70,8 +70,8 @@ _REFERS_BACK: Final = re.compile(
     r"|her|their|both|the one|this one|that one|we both)\b|^(?:他|她|它|牠|这(?:个|只|家|台)|那(?:个|只|家|台))"
     # What is asked about is the object: "That's who we have our broadband with", "i can't bear them".
     r"|^(?:that'?s|that is|these are|those are)\b|^asking for (?:me|my|a)\b"
-    r"|^(?:i|we|my \w+) (?:really |just |simply )?(?:can'?t|cannot|don'?t|never|always|hates?|loves?|likes?|needs?|uses?|takes?|wants?)"
-    r"(?: \w+)? (?:them|it|one|those)\b"
+    r"|^(?:i|we|my \w+) (?:really |just |simply )?(?:can'?t|cannot|don'?t|never|always|hates?|loves?"
+    r"|likes?|needs?|uses?|takes?|wants?)(?: \w+)? (?:them|it|one|those)\b"
 )
 _PIECES: Final = re.compile(
     r"[，；;、]\s*|,\s+|(?<=[^\x00-\x7f]),|(?<=\S),(?=[^\x00-\x7f])|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|：\s*|:\s+"
