@@ -12,9 +12,11 @@ from collections.abc import Collection, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
+from jiyi.model.relevance import MIN_RELEVANCE
+
 _TOLERATED: Final = 2.0
 """In a conversation, and among dated texts, the better score comes first unless its log-odds are lower by more: what
-stands around a text tells more than what stands in it."""
+stands around a text tells more than what stands in it. What this would leave below `MIN_RELEVANCE` is left to scores."""
 _TINY: Final = 1e-9
 
 
@@ -54,6 +56,7 @@ def by_relevance(places: Sequence[int], keys: Sequence[Key], standalone: Sequenc
 
     Where one of the two stands alone, any difference is far: a score that neighbours raise is no measure for it.
     """
+    lowest = _log_odds(MIN_RELEVANCE)
     odds = {place: _log_odds(keys[place].relevance) for place in places}
     # The most likely one last, from where it is taken.
     ascending = sorted(odds, key=odds.__getitem__)
@@ -64,7 +67,11 @@ def by_relevance(places: Sequence[int], keys: Sequence[Key], standalone: Sequenc
     order: list[int] = []
     while len(order) < len(odds):
         best = {alone: _best_left(each, done, odds) for alone, each in left.items()}
-        least = {False: max(best[False] - _TOLERATED, best[True]), True: max(best.values())}
+        tolerated = best[False] - _TOLERATED
+        least = {
+            False: max(best[True], tolerated if tolerated > lowest else -math.inf),
+            True: max(best.values()),
+        }
         for alone, each in waiting.items():
             while each and odds[each[-1]] >= least[alone]:
                 place = each.pop()
