@@ -290,12 +290,12 @@ def _is_text_to_work_on(entry: MemoryEntry) -> bool:
 
 
 def _only_assents(entry: MemoryEntry) -> bool:
-    """Whether it is a message of nothing but "OK" or 好的: found for what was said before it, it answers nothing."""
+    """Whether it is a message of nothing but "OK" or "Let me check": found for what was said before it."""
     if entry.memory_type != MESSAGE_TYPE:
         return False
-    from jiyi.text.statements.keeping.smalltalk import says_nothing
+    from jiyi.text.empty_replies import is_empty_reply
 
-    return says_nothing(entry.content)
+    return is_empty_reply(entry.content)
 
 
 def _lookahead(found: CandidateSet, places: Sequence[int], max_hits: int, folding: DuplicateFilter | None) -> int:

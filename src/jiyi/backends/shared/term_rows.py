@@ -136,15 +136,15 @@ def features_of(analysed: Analysed) -> Features:
 
 
 def _answers_nothing(entry: MemoryEntry) -> float:
-    """Which share of an entry is no answer: what it asks, and a message of nothing but "OK".
+    """Which share of an entry is no answer: what it asks, and a message of nothing but "OK" or "Let me check".
 
     The message behind a question counts as its likely answer: "OK" would be the best hit for what is asked again.
     """
     if entry.memory_type == MESSAGE_TYPE:
         # Its patterns take a while to load: a short command that indexes nothing does without.
-        from jiyi.text.statements.keeping.smalltalk import says_nothing
+        from jiyi.text.empty_replies import is_empty_reply
 
-        if says_nothing(entry.content):
+        if is_empty_reply(entry.content):
             return 1.0
     return question_share(entry.content)
 
