@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 _WITHOUT_WORDS: Final = 0.5
-"""So much of its relevance a fact does not get from the message that it corrects, if it has no word of the question that
-the message has: what was corrected may be another part of it."""
+"""So much of its relevance a fact does not get from the message that it corrects, if it has no word of the question
+that the message has: what was corrected may be another part of it."""
 
 
 class CorrectedHits(NamedTuple):
@@ -71,8 +71,8 @@ def current_first(
     order = list(hits)
     corrected = [hit for hit in hits if hit.corrected_by]
     asked = _asked(question) if corrected else frozenset()
-    for message in corrected:
-        place = next(place for place, hit in enumerate(order) if hit.id == message.id)
+    for message_id in [hit.id for hit in corrected]:
+        place = next(place for place, hit in enumerate(order) if hit.id == message_id)
         message = order[place]
         holding = {fact.id: fact for fact in message.corrected_by}
         shown = {each.id for hit in order for each in (hit, *hit.other_sources)}

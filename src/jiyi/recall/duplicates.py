@@ -76,7 +76,11 @@ class DuplicateFilter:
             if echoed is not None:
                 return echoed
             for other, other_place in self._kept:
-                same = self._tells(entry, place, other, other_place) or self._same(entry, place, other, other_place)
+                same = (
+                    self._tells(entry, place, other, other_place)
+                    or self._same(entry, place, other, other_place)
+                    or self._echoes(entry, place, other, other_place)
+                )
                 if same and _is_echoed(entry, other) and self._has_words_of(place, other_place):
                     self._drop([(other, other_place)])
                     self._keep(entry, place)
@@ -137,6 +141,12 @@ class DuplicateFilter:
         return _says(message[0], fact[0]) or (
             message[0].role != _speaker(fact[0]) and self._only_repeats(*message, fact)
         )
+
+    def _echoes(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
+        """Whether one is a reply that says nothing but what the user told before: "Got it, the code is 4417"."""
+        if _is_echoed(entry, other):
+            return self._only_repeats(other, other_place, (entry, place))
+        return _is_echoed(other, entry) and self._only_repeats(entry, place, (other, other_place))
 
     def _only_repeats(self, reply: MemoryEntry, place: int, *told: tuple[MemoryEntry, int]) -> bool:
         """Whether a reply says nothing but what was told: first the fact, then where it was said."""

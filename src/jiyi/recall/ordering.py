@@ -16,7 +16,7 @@ from jiyi.model.relevance import MIN_RELEVANCE
 
 _TOLERATED: Final = 2.0
 """In a conversation, and among dated texts, the better score comes first unless its log-odds are lower by more: what
-stands around a text tells more than what stands in it. What this would leave below `MIN_RELEVANCE` is left to scores."""
+stands around a text tells more than what stands in it. Where this ends below `MIN_RELEVANCE`, the scores decide."""
 _TINY: Final = 1e-9
 
 

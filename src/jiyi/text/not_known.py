@@ -20,6 +20,11 @@ _compiled = cache(re.compile)
 
 TELLING: Final = r"\b(?:because|since|that|if|after|before|while|now that|when (?:i|we|my))\b"
 """What follows these inside a question is told, not asked."""
+_TOLD_OF: Final = (
+    r"\b(?:of|for|to|on|about) .*\b(?:because|since|after|before|while"
+    r"|(?:that|which|who) (?:i|we|he|she|they|my|our|is|was|has|had))\b"
+)
+"""What follows the thing that is not known is told: "the price of the boat that we sold"."""
 _SIGNS: Final = (
     "不",
     "没",
@@ -61,10 +66,11 @@ _WHAT: Final = (
 )
 _ATTRIBUTE: Final = rf"(?:the|your|that|this|those|his|her|their|its|any|my|our|a|an) (?:[\w'-]+ ){{0,2}}{_WHAT}"
 # "The names of the twins"; what is told of them ("… the boat that we sold") is looked at apart.
-_OF: Final = r"(?: (?:of|for|to|on) (?:the|your|my|our|his|her|their|that|this|a|an|[\w-]+'s)\b[^,;]*)?"
+_OF: Final = r"(?: (?:of|for|to|on) (?:the|your|my|our|his|her|their|that|this|an?|[\w-]+'s)\b[^,;]*)?"
 _NOTES: Final = (
     r"(?:my|the|your|our|these|this|any of (?:my|the|your)) "
-    r"(?:(?:saved|stored|earlier|previous|chat) )?(?:notes?|records?|memory|memories|files?|history|data|database|messages?)"
+    r"(?:(?:saved|stored|earlier|previous|chat) )?"
+    r"(?:notes?|records?|memory|memories|files?|history|data|database|messages?)"
 )
 _RECORD: Final = (
     r"(?:any|a|an|the|that|this|your|enough|further|more|specific) (?:[\w'-]+ )?(?:records?|notes?|info|information|mention|data|entry|entries"
@@ -80,6 +86,11 @@ _POINT: Final = (
 _NAMED: Final = r"(?!(?:i|you|he|she|we|they|it|that|is|are|was|were)\b)[\w'-]+"
 # What is asked, as a clause. "Why he left" tells that he left, and "how to swim" is an ability.
 _ASKED: Final = r"(?:what(?! to\b)|where|when|who|whom|whose|which|how(?! to\b)|if|whether)\b.*"
+_TO_FIND: Final = (
+    rf"to (?:find|say|tell|answer|recall|determine)(?: (?:it|that|this|anything(?: (?:about|on|for) .*)?"
+    rf"|{_ATTRIBUTE}{_OF}|{_RECORD}(?: (?:of|about|on|for|with|in) .*)?|{_ASKED}))?(?: {_POINT})*"
+)
+_UNABLE: Final = rf"(?:unable|not able) {_TO_FIND}"
 _NOT_KNOWN: Final = (
     rf"(?:(?:i|we) )?(?:{_ADV}{_NOT} {_ADV}(?:know|recall|remember)|dunno|(?:i|we) {_ADV}forget)"
     rf"(?: {_POINT})*(?: {_ASKED}| {_ATTRIBUTE}{_OF}| your [\w'-]+(?: [\w'-]+){{0,2}}| anything about (?:your|it"
@@ -99,12 +110,7 @@ _NOT_KNOWN: Final = (
     rf"|{_RECORD}(?: (?:of|about|on|for|with|in) .*)?)(?: {_POINT})*"
     # "I couldn't find when the sauna is heated", "I'm unable to find anything about the sauna"
     rf"|(?:i|we) {_ADV}{_NOT} {_ADV}find (?:out )?(?:{_ASKED}|{_ATTRIBUTE}{_OF})"
-    rf"|(?:(?:i'm|i am|i was|we're|we are|we were) )?(?:unable|not able) to (?:find|see|say|tell|answer|recall|determine)"
-    rf"(?: (?:it|that|this|anything(?: (?:about|on|for) .*)?|{_RECORD}(?: (?:of|about|on|for|with|in) .*)?"
-    rf"|{_ATTRIBUTE}{_OF}|{_ASKED}))?(?: {_POINT})*"
-    rf"|(?:i|we) (?:was not|wasn'?t|were not|weren'?t|am not) able to (?:find|see|say|tell|answer|recall|determine)"
-    rf"(?: (?:it|that|this|anything(?: (?:about|on|for) .*)?|{_RECORD}(?: (?:of|about|on|for|with|in) .*)?"
-    rf"|{_ATTRIBUTE}{_OF}|{_ASKED}))?(?: {_POINT})*"
+    rf"|(?:(?:i'm|i am|i was|we're|we are|we were) )?{_UNABLE}|(?:i|we) (?:wasn'?t|weren'?t) able {_TO_FIND}"
     # "There is nothing in my notes about the sauna", "My notes do not say when"
     rf"|(?:(?:there(?:'s| is| was)|i(?:'ve| have)(?: got)?|i (?:see|find|found)) )?nothing"
     rf" (?:(?:in|on|from) {_NOTES}|on (?:file|record)|(?:noted|recorded|stored|saved|written)(?: down)?)"
@@ -112,7 +118,8 @@ _NOT_KNOWN: Final = (
     rf"|{_NOTES} {_ADV}(?:do not|don'?t|does not|doesn'?t|did not|didn'?t) {_ADV}"
     r"(?:say|mention|tell|show|contain|include|have|cover|list)\b.*"
     rf"|{_NOTES} (?:says?|contains?|has|have|mentions?|tells? me) nothing\b.*"
-    rf"|(?:it|that|this|{_ATTRIBUTE}{_OF}) (?:is not|isn'?t|was not|wasn'?t) (?:in|on|part of|among) (?:{_NOTES}|file|record)"
+    rf"|(?:it|that|this|{_ATTRIBUTE}{_OF}) (?:is not|isn'?t|was not|wasn'?t) (?:in|on|part of|among)"
+    rf" (?:{_NOTES}|file|record)"
     rf"|(?:you|nobody|no one|no-one) {_ADV}{_HAS_NOT} {_ADV}(?:told|tell|mentioned|mention|said|say|given"
     rf"|shared|share|sent)"
     rf"(?: (?:me|us))?(?: {_POINT})*(?: {_ASKED}| {_ATTRIBUTE}| your [\w'-]+(?: [\w'-]+){{0,2}}"
@@ -229,8 +236,10 @@ def clause_says_not_known(clause: str) -> bool:
     rest = _compiled(_EN_LEAD).sub("", clause, count=1)
     if not _compiled(_NOT_KNOWN).fullmatch(rest):
         return False
-    asked = _compiled(r"\b(?:what|where|when|who|whom|whose|which|how|if|whether|of|about|for)\b").search(rest)
-    return asked is None or not _compiled(TELLING).search(rest, asked.end())
+    asked = _compiled(r"\b(?:what|where|when|who|whom|whose|which|how|if|whether)\b").search(rest)
+    if asked is None:
+        return not _compiled(_TOLD_OF).search(rest)
+    return not _compiled(TELLING).search(rest, asked.end())
 
 
 def _bare(clause: str) -> str:

@@ -25,14 +25,14 @@ _MAX_CHARACTERS: Final = 120
 
 _LEAD: Final = r"(?:(?:ok(?:ay)?|sure|well|oh|ah|hm+|right|yes|sorry|so|please|just|actually|and|then|thanks) )*"
 _SOON: Final = (
-    r"(?:it|that|this|into (?:it|that|this)|it up|that up|this up|for you|on (?:it|that|this)|about (?:it|that|this)|to you"
-    r"|with you|now|right now|right away|again|later|soon|shortly|quickly|first|in a (?:moment|minute|second|bit)"
+    r"(?:it|that|this|into (?:it|that|this)|it up|that up|this up|for you|on (?:it|that|this)"
+    r"|about (?:it|that|this)|to you|with you|now|right now|right away|again|later|soon|shortly|quickly|first|in a (?:moment|minute|second|bit)"
     r"|a moment|a second|a minute|(?:for )?a bit|what i (?:have|can find)|if i can find (?:it|that|out|anything)"
     r"|(?:in |through |with )?(?:my|the|our|your) (?:notes?|records?|memory|files?|history|database|messages?))"
 )
 _LOOK: Final = (
-    r"(?:check|look|see|think|search|verify|double-?check|find out|get back|come back|have a look|take a look|have a think"
-    r"|dig|look around|confirm|remember|recall)"
+    r"(?:check|look|see|think|search|verify|double-?check|find out|get back|come back|have a look|take a look"
+    r"|have a think|dig|look around|confirm|remember|recall)"
 )
 _LOOKING: Final = r"(?:checking|looking|searching|thinking|verifying|on it|trying to (?:find|remember|recall))"
 _SHALL: Final = (
@@ -77,6 +77,5 @@ def puts_off(sentence: str) -> bool:
     clauses = [clause for each in _compiled(pattern).split(folded) if (clause := each.strip(" '\"”’)）"))]
     said = [_compiled(empty).fullmatch(clause) is not None for clause in clauses]
     return any(said) and all(
-        off or is_small_talk(clause) or clause_says_not_known(clause)
-        for off, clause in zip(said, clauses, strict=True)
+        off or is_small_talk(clause) or clause_says_not_known(clause) for off, clause in zip(said, clauses, strict=True)
     )

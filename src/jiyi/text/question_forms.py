@@ -53,8 +53,9 @@ _SEEKS: Final = (
     r"|want|trying|i'm trying"
     r"|i am trying|i was trying|help me)(?: to)? (?:know|find out|check|remember|recall|figure out|work out"
     r"|look up|see|be reminded)"
-    r"|i(?:'ve| have)? (?:totally |completely |just |again |always |often |constantly )*(?:forgot|forgotten|forget)(?: again)?"
-    r"|i (?:can |could )?(?:never|hardly ever) (?:quite )?(?:remember|know)|i (?:just )?(?:keep|kept|keep on) (?:forgetting|wondering|asking myself)"
+    r"|i(?:'ve| have)? (?:totally |completely |just |again |always |often |constantly )*(?:forgot|forgotten|forget)"
+    r"(?: again)?|i (?:can |could )?(?:never|hardly ever) (?:quite )?(?:remember|know)"
+    r"|i (?:just )?(?:keep|kept|keep on) (?:forgetting|wondering|asking myself)"
     r"|i(?:'ve| have) been (?:wondering|asking myself)"
     r"|(?:it would|it'd|would|it might) (?:really )?(?:help|be (?:good|nice|great|useful|helpful|handy|interesting))"
     r"(?: me)?(?: to)? (?:know|remember|find out)"
@@ -79,8 +80,8 @@ _ASKED_FOR: Final = (
     rf"|(?:i'm |i am )?(?:still )?looking for) (?P<thing>{_THING})(?: (?:again|please|by any chance))?"
 )
 _SIGNS: Final = (
-    r"\b(?:wonder(?:ing)?|curious|question|asking myself|forg(?:et|ot|otten|etting)|let me know|find out|figure out|work out"
-    r"|look(?:ing)? (?:up|for)|show me|check|confirm|see"
+    r"\b(?:wonder(?:ing)?|curious|question|asking myself|forg(?:et|ot|otten|etting)|let me know|find out|figure out"
+    r"|work out|look(?:ing)? (?:up|for)|show me|check|confirm|see"
     r"|(?:to )?(?:know|remember|recall)|got|reminded)\b"
     rf"|\b{_THING}?\W{{1,4}}{_WH}\b"
     "|查|找|搜|翻|看|核对|确认|呢[\\s.。!！…~～]*$|想想|想知道|忘|(?:知道|记得|晓得|清楚).{0,40}[不没么]|啥|咋"

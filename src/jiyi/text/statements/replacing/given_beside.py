@@ -18,7 +18,8 @@ __all__ = ["is_number_of_another"]
 _compiled = cache(re.compile)
 
 _CONTACT: Final = (
-    r"(?:tel(?:ephone)?|phone|landline|line|sim|mobile|cell|whatsapp|number|e-?mail|mail|reachable|call|电话|手机|号码|座机|邮箱|微信)"
+    r"(?:tel(?:ephone)?|phone|landline|line|sim|mobile|cell|whatsapp|number|e-?mail|mail|reachable|call"
+    r"|电话|手机|号码|座机|邮箱|微信)"
 )
 # "The plumber is Mr. Osowski", "our vet: Dr. Lee".
 _WHO: Final = (
@@ -27,7 +28,9 @@ _WHO: Final = (
 # 水管工老王, 我们的兽医是李医生.
 _WHO_ZH: Final = r"(?P<who>[\u3400-\u9fff]{2,14})"
 _BETWEEN: Final = r"\s*[,，;；(（–—\s-]\s*"
-_BESIDE: Final = rf"(?:(?:his|her|their|its|the|at|under|on|他|她)\s?)?(?:的)?{_CONTACT}.{{0,12}}?(?:(?:\d[ -]?){{5}}|\S+@)"
+_BESIDE: Final = (
+    rf"(?:(?:his|her|their|its|the|at|under|on|他|她)\s?)?(?:的)?{_CONTACT}.{{0,12}}?(?:(?:\d[ -]?){{5}}|\S+@)"
+)
 _OWN: Final = r"^(?:my|our|i|i'm|i am|we|users?|the user'?s?)\b|^(?:我|咱|用户)"
 _PERSON_ZH: Final = "^[老小阿].$|[工哥姐叔姨总]$|师傅$|医生$|老师$"
 
