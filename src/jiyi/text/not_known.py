@@ -73,7 +73,8 @@ _NOTES: Final = (
     r"(?:notes?|records?|memory|memories|files?|history|data|database|messages?)"
 )
 _RECORD: Final = (
-    r"(?:any|a|an|the|that|this|your|enough|further|more|specific) (?:[\w'-]+ )?(?:records?|notes?|info|information|mention|data|entry|entries"
+    r"(?:any|a|an|the|that|this|your|enough|further|more|specific) (?:[\w'-]+ )?"
+    r"(?:records?|notes?|info|information|mention|data|entry|entries"
     rf"|{_WHAT})"
 )
 _POINT: Final = (

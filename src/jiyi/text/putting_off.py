@@ -26,7 +26,8 @@ _MAX_CHARACTERS: Final = 120
 _LEAD: Final = r"(?:(?:ok(?:ay)?|sure|well|oh|ah|hm+|right|yes|sorry|so|please|just|actually|and|then|thanks) )*"
 _SOON: Final = (
     r"(?:it|that|this|into (?:it|that|this)|it up|that up|this up|for you|on (?:it|that|this)"
-    r"|about (?:it|that|this)|to you|with you|now|right now|right away|again|later|soon|shortly|quickly|first|in a (?:moment|minute|second|bit)"
+    r"|about (?:it|that|this)|to you|with you|now|right now|right away|again|later|soon|shortly|quickly|first"
+    r"|in a (?:moment|minute|second|bit)"
     r"|a moment|a second|a minute|(?:for )?a bit|what i (?:have|can find)|if i can find (?:it|that|out|anything)"
     r"|(?:in |through |with )?(?:my|the|our|your) (?:notes?|records?|memory|files?|history|database|messages?))"
 )
