@@ -259,7 +259,7 @@ Results = dict[str, dict[str, Found]]
 
 def _features(hits: Sequence[Hit], power: float, *, by_meaning: bool) -> list[list[float]]:
     """What the logistic curve is made of, for each hit, in the order of `_calibration`."""
-    top = hits[0].parts["score"]
+    top = max((hit.parts["score"] for hit in hits), default=0.0)
     rows = []
     for hit in hits:
         parts = hit.parts

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from jiyi.sync import AgentMemory
+from jiyi.text.statements.replacing.given_beside import is_number_of_another
 
 OLD = datetime(2025, 3, 1, 9, tzinfo=UTC)
 NEW = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -60,3 +61,47 @@ def test_withdrawing_the_newer_fact_brings_the_late_one_back(memory: AgentMemory
     (newer,) = memory.list(scope="alice", memory_types="fact")
     memory.forget(id=newer.id, scope="alice")
     assert known(memory) == ["I live in York"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        ("The plumber is Mr. Osowski, phone 58 620 11 94", "My phone number is 604 118 220."),
+        ("Our vet is Dr. Lee (tel 555 123 45)", "My phone number is 604 118 220."),
+        ("水管工老王，电话 58620114", "我的手机号是18662011234。"),
+    ],
+)
+def test_the_number_of_somebody_else_corrects_nothing(memory: AgentMemory, stored: str, told: str) -> None:
+    memory.store("k", stored, scope="alice")
+    tell(memory, told, OLD)
+    tell(memory, stored, NEW)
+    assert told in known(memory)
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        ("The wifi password is heron-22", "The wifi password is swan-11."),
+        ("I work at Kowal", "I work at Nordhav."),
+        ("健身房十点关门", "健身房九点关门。"),
+    ],
+)
+def test_what_was_stored_by_key_corrects_what_is_told_late_of_the_same_thing(
+    memory: AgentMemory, stored: str, told: str
+) -> None:
+    memory.store("k", stored, scope="alice")
+    tell(memory, told, OLD)
+    assert known(memory) == [stored]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("My number is now 777 888 999", "By the way, phone 777 888 999", "New number, mobile 777 888 999"),
+        *("Our landline is gone, phone 777 888 999 only", "My new phone is a Pixel, number 777 888 999"),
+        *("我换号了，手机 13900002222", "对了，电话 13900002222", "换运营商了，号码13900002222"),
+    ],
+)
+def test_a_new_number_of_the_speaker_is_of_nobody_else(message: str) -> None:
+    fact = "我的手机号是18662011234。" if "手机" in message or "电话" in message else "My phone number is 604 118 220."
+    assert not is_number_of_another(message, fact)

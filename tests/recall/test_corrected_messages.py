@@ -28,6 +28,22 @@ def test_the_fact_that_holds_now_comes_before_the_message_that_it_corrects(memor
     assert found[0].confident
 
 
+def test_a_fact_without_the_words_of_the_question_is_less_likely_and_so_is_the_message(memory: AgentMemory) -> None:
+    alice, bob = hit(memory, "alice", 0.8, "phone", "number"), hit(memory, "bob", 0.7, "phone")
+    carol = hit(memory, "carol", 0.1, "phone")
+    found = current_first([replace(alice, corrected_by=(carol,)), bob, carol])
+    assert keys(found) == ["bob", "carol", "alice"]
+    assert [each.relevance_score for each in found] == pytest.approx([0.7, 0.6, 0.6])
+
+
+def test_a_correction_stands_once_in_the_answer(open_memory: OpenMemory, bundled_embedder: Embedder) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    for number, text in enumerate(("My dentist is Dr. Holm.", "My dentist is now Dr. Brandt.")):
+        memory.longterm.extract_and_store_memories_for_round("main", f"c{number}", text, "Noted.")
+    found = memory.recall("Who is my dentist?")
+    assert [each.content for each in found] == ["My dentist is now Dr. Brandt.", "My dentist is Dr. Holm."]
+
+
 def test_a_fact_without_a_word_of_the_question_stays_where_it_is(memory: AgentMemory) -> None:
     alice, carol = hit(memory, "alice", 0.5, "bill"), hit(memory, "carol", 0.1)
     hits = [replace(alice, corrected_by=(carol,)), carol]

@@ -461,12 +461,10 @@ def test_the_parts_add_up_to_the_score(given_: Candidates) -> None:
 
 
 @given(settings_of_a_question(), st.booleans())
-def test_relevance_is_a_number_from_0_to_1_in_the_order_of_the_totals(given_: Candidates, keyword: bool) -> None:
+def test_relevance_is_a_number_from_0_to_1(given_: Candidates, keyword: bool) -> None:
     values = score(given_, WEIGHTS, keyword=keyword)
     assert np.isfinite(values.total).all()
     assert ((values.relevance >= 0) & (values.relevance <= 1)).all()
-    ordered = values.relevance[np.argsort(values.total)]
-    assert (np.diff(ordered) >= 0).all()
 
 
 @given(settings_of_a_question(), st.randoms(use_true_random=False))

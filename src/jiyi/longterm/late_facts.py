@@ -22,7 +22,9 @@ from jiyi.model.claim import Claim
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import Amendment
 from jiyi.text import fold
-from jiyi.text.statements.about.subject_phrases import about_different_things
+from jiyi.text.stated_attributes import stated_attributes
+from jiyi.text.statements.about.subject_phrases import about_different_things, phrases_of
+from jiyi.text.statements.about.subjects import starts_with_subject, subject_of
 from jiyi.text.statements.parts.claims import only_asks
 from jiyi.text.statements.replacing.change_words import is_temporary
 
@@ -44,10 +46,29 @@ def told_since(
             doubts.append((fact, same))
             continue
         for finding in judge(fact.content, [late], model):
+            if finding.verdict == REPLACES and not _may_correct(fact, old):
+                continue
             if finding.verdict == REPLACES:
                 return [(fact, finding)]
             doubts.append((fact, finding))
     return doubts
+
+
+def _may_correct(new: MemoryEntry, old: MemoryEntry) -> bool:
+    """Whether a fact may correct an older one by what the model says.
+
+    What was stored by key was judged by nobody, and says nothing of a change: it has to be about the same person or
+    thing in so many words, or to state the same attribute.
+    """
+    if new.source.claim is not None:
+        return True
+    said, told = fold(new.content), fold(old.content)
+    if starts_with_subject(said) and starts_with_subject(told) and subject_of(said) == subject_of(told):
+        return True
+    if not set(stated_attributes(new.content)).isdisjoint(stated_attributes(old.content)):
+        return True
+    named, known = ({each.head for each in phrases_of(fact.content) if each.named} for fact in (new, old))
+    return not named.isdisjoint(known)
 
 
 def with_conflict(fact: MemoryEntry, late: MemoryEntry) -> Amendment:

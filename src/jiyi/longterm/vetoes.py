@@ -16,6 +16,7 @@ from jiyi.text.statements.parts.reported_speech import quotes_another, reported_
 from jiyi.text.statements.replacing.beginnings import takes_up_something_else
 from jiyi.text.statements.replacing.change_words import adds, is_bygone, is_exception, is_mistake
 from jiyi.text.statements.replacing.ended_things import ends_something_else
+from jiyi.text.statements.replacing.given_beside import is_number_of_another
 from jiyi.text.statements.replacing.holders import of_another_holder
 from jiyi.text.statements.replacing.no_change import changes_nothing_of, only_differs
 from jiyi.text.statements.replacing.replaced_by_one_kind import outlasts
@@ -64,6 +65,7 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
         or of_another_holder(message, fact)
         or outlasts(message, fact)
         or is_another_of_its_kind(message, fact)
+        or is_number_of_another(message, fact)
         for fact in facts
     ]
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
+from jiyi.model.relevance import CONFIDENT
 from jiyi.text.normalize import fold
 
 if TYPE_CHECKING:
     from jiyi.ports import RecordStore
     from jiyi.text import Analyzer
+
+
+_WITHOUT_WORDS: Final = 0.5
+"""So much of its relevance a fact does not get from the message that it corrects, if it has no word of the question
+that the message has: what was corrected may be another part of it."""
 
 
 class CorrectedHits(NamedTuple):
@@ -52,7 +59,10 @@ def current_first(
     admit: Callable[[Sequence[str]], Collection[str]] = frozenset,
     instead: Collection[tuple[str, str]] = (),
 ) -> list[MemoryEntry]:
-    """The hits, each fact that holds now before the message that it corrects, and at least as relevant.
+    """The hits, each fact that holds now before the message that it corrects, which is then no more relevant.
+
+    Such a fact is as likely to answer as the message, so far as it has its words of the question, or states what is
+    asked for. A message that says the fact stands for it: one thing is one hit.
 
     Only a fact that has words of the question, or states what it asks for, or took the place of what has the words of
     the question: not everything that ended with the same message is what was asked. The last two come in even where
@@ -61,28 +71,61 @@ def current_first(
     order = list(hits)
     corrected = [hit for hit in hits if hit.corrected_by]
     asked = _asked(question) if corrected else frozenset()
-    for message in corrected:
-        place = next(place for place, hit in enumerate(order) if hit.id == message.id)
+    for message_id in [hit.id for hit in corrected]:
+        place = next(place for place, hit in enumerate(order) if hit.id == message_id)
+        message = order[place]
         holding = {fact.id: fact for fact in message.corrected_by}
-        shown = {hit.id for hit in order}
+        shown = {each.id for hit in order for each in (hit, *hit.other_sources)}
         meant = {fact.id for fact in holding.values() if (message.id, fact.id) in instead or _states(fact, asked)}
         missing = [each for each in holding if each in meant and each not in shown]
         seen = admit(missing) if missing else ()
-        behind = [hit for hit in order[place + 1 :] if hit.id in holding and (hit.id in meant or _has_words(hit))]
+        behind = [
+            hit
+            for hit in order[place + 1 :]
+            if (told := holding.keys() & _told_by(hit)) and (told & meant or _has_words(hit))
+        ]
         behind += [replace(holding[each], explanation=Explanation()) for each in missing if each in seen]
         if not behind:
             continue
         moved = {hit.id for hit in behind}
-        raised = [
-            replace(
-                hit,
-                relevance_score=max(hit.relevance_score or 0.0, message.relevance_score or 0.0),
-                confident=hit.confident or message.confident,
-            )
-            for hit in behind
-        ]
-        order = [*order[:place], *raised, *(hit for hit in order[place:] if hit.id not in moved)]
+        raised = sorted((_raised(hit, message, asked) for hit in behind), key=_relevance, reverse=True)
+        least = _relevance(raised[-1])
+        rest = [hit for hit in order[place + 1 :] if hit.id not in moved]
+        # A reranker gives an order along which relevance need not fall.
+        falls = all(_relevance(one) >= _relevance(other) for one, other in pairwise(order))
+        block = [*raised, _at_most(message, least) if falls else message]
+        tail = sorted([*block, *rest], key=_relevance, reverse=True) if falls else [*block, *rest]
+        order = [*order[:place], *tail]
     return order
+
+
+def _told_by(hit: MemoryEntry) -> set[str]:
+    """The ids of what a hit stands for."""
+    return {hit.id, *(other.id for other in hit.other_sources)}
+
+
+def _relevance(hit: MemoryEntry) -> float:
+    return hit.relevance_score or 0.0
+
+
+def _raised(hit: MemoryEntry, message: MemoryEntry, asked: frozenset[str]) -> MemoryEntry:
+    """A hit that holds now, as likely to answer as the message that it corrects, so far as it is about the same."""
+    wanted = _matched(message)
+    share = 1.0
+    if wanted and not _states(hit, asked):
+        share -= _WITHOUT_WORDS * len(wanted - _matched(hit)) / len(wanted)
+    relevance = max(_relevance(hit), _relevance(message) * share)
+    return replace(hit, relevance_score=relevance, confident=relevance >= CONFIDENT)
+
+
+def _at_most(hit: MemoryEntry, relevance: float) -> MemoryEntry:
+    if _relevance(hit) <= relevance:
+        return hit
+    return replace(hit, relevance_score=relevance, confident=relevance >= CONFIDENT)
+
+
+def _matched(hit: MemoryEntry) -> set[str]:
+    return set() if hit.explanation is None else set(hit.explanation.matched_terms)
 
 
 def _has_words(hit: MemoryEntry) -> bool:

@@ -76,13 +76,26 @@ class DuplicateFilter:
             if echoed is not None:
                 return echoed
             for other, other_place in self._kept:
-                same = self._tells(entry, place, other, other_place) or self._same(entry, place, other, other_place)
+                same = (
+                    self._tells(entry, place, other, other_place)
+                    or self._same(entry, place, other, other_place)
+                    or self._echoes(entry, place, other, other_place)
+                )
+                if same and _is_echoed(entry, other) and self._has_words_of(place, other_place):
+                    self._drop([(other, other_place)])
+                    self._keep(entry, place)
+                    return DuplicateGroup(entry.id, (other.id,))
                 if same and self._has_words_of(other_place, place):
                     if entry.key is not None:
                         self._with_key.add(other.id)
                     return DuplicateGroup(other.id, (entry.id,))
         self._keep(entry, place)
         return None
+
+    def _drop(self, gone: Sequence[tuple[MemoryEntry, int]]) -> None:
+        self._kept = [each for each in self._kept if each not in gone]
+        self._without_key -= sum(entry.key is None for entry, _ in gone)
+        self._messages -= sum(entry.memory_type == MESSAGE_TYPE for entry, _ in gone)
 
     def _keep(self, entry: MemoryEntry, place: int) -> None:
         self._kept.append((entry, place))
@@ -108,9 +121,7 @@ class DuplicateFilter:
         ]
         if not echoes:
             return None
-        self._kept = [each for each in self._kept if each not in echoes]
-        self._without_key -= sum(echo.key is None for echo, _ in echoes)
-        self._messages -= len(echoes)
+        self._drop(echoes)
         folded = tuple(echo.id for echo, _ in echoes)
         if said[0] is entry:
             self._keep(entry, place)
@@ -130,6 +141,12 @@ class DuplicateFilter:
         return _says(message[0], fact[0]) or (
             message[0].role != _speaker(fact[0]) and self._only_repeats(*message, fact)
         )
+
+    def _echoes(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
+        """Whether one is a reply that says nothing but what the user told before: "Got it, the code is 4417"."""
+        if _is_echoed(entry, other):
+            return self._only_repeats(other, other_place, (entry, place))
+        return _is_echoed(other, entry) and self._only_repeats(entry, place, (other, other_place))
 
     def _only_repeats(self, reply: MemoryEntry, place: int, *told: tuple[MemoryEntry, int]) -> bool:
         """Whether a reply says nothing but what was told: first the fact, then where it was said."""
@@ -220,6 +237,15 @@ def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:
     if one.source.kind in _MADE_OF_OTHERS or other.source.kind in _MADE_OF_OTHERS:
         return False
     return one.scope == other.scope and not set(one.source.references).isdisjoint(other.source.references)
+
+
+def _is_echoed(told: MemoryEntry, reply: MemoryEntry) -> bool:
+    """Whether a reply may only repeat what the user told before it in the same conversation."""
+    if told.conversation_id is None or told.conversation_id != reply.conversation_id or told.scope != reply.scope:
+        return False
+    if told.role != "user" or reply.role != "assistant":
+        return False
+    return told.position is not None and reply.position is not None and told.position < reply.position
 
 
 def _speaker(fact: MemoryEntry) -> str:

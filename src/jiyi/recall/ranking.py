@@ -13,6 +13,7 @@ from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCo
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.duplicates import DuplicateFilter, DuplicateGroup
+from jiyi.recall.ordering import Key, by_relevance, by_score
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
 from jiyi.text.gibberish import is_gibberish
@@ -164,7 +165,7 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: EntryF
 
     request = search.request
     totals, relevances = rounded(scores.total), rounded(scores.relevance)
-    weighing = relevances
+    weighing: Sequence[float] | None = None
     by_words = (scores.lexical > 0).tolist()
     # A candidate that matches neither by words nor by meaning is not an answer.
     places = [place for place, total in enumerate(totals) if total > 0 or by_words[place]]
@@ -179,11 +180,14 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: EntryF
         found_by_words = {place for place in places if not compared[place]}
         # The most similar ones are all weighed: importance and time of access may tell for what is a little less so.
         places = [place for place, each in enumerate(found.ids) if each in similar or place in found_by_words]
-        weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
-    if request.min_relevance > 0:
-        places = [place for place in places if relevances[place] >= request.min_relevance]
-    ranks = [(-total, -time, each) for total, time, each in zip(totals, found.times, found.ids, strict=True)]
-    places.sort(key=ranks.__getitem__)
+        totals = weighing = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
+    keys = [Key(-total, -own, -time) for total, own, time in zip(totals, relevances, found.times, strict=True)]
+    # The nearest in meaning, and whatever was at a time, are what was asked for, however likely it is to answer.
+    if request.mode == "semantic" or request.by_similarity or found.candidates.only_dates:
+        order = by_score(places, keys)
+    else:
+        order = by_relevance(places, keys, found.candidates.standalone.tolist())
+    places = [place for place in order.places if order.relevance[place] >= request.min_relevance]
     max_hits = max(request.limit, request.candidates if request.weights is not None else 0)
     folding = None
     if not request.duplicates and found.terms:
@@ -193,10 +197,16 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: EntryF
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
     size = max_hits + _lookahead(found, places, max_hits, folding)
-    for chunk in _chunks(places, size, lambda place: ranks[place][:2]):
+    for chunk in _chunks(places, size, order.ranks.__getitem__):
         entries = store.fetch([found.ids[place] for place in chunk], request.filters)
         known = [
-            _ScoredEntry(entries[found.ids[place]], place, relevances[place], totals[place], weighing[place])
+            _ScoredEntry(
+                entries[found.ids[place]],
+                place,
+                relevance := order.relevance[place],
+                score=-order.ranks[place],
+                weight=relevance if weighing is None else weighing[place],
+            )
             for place in chunk
             if found.ids[place] in entries
         ]
@@ -282,12 +292,12 @@ def _is_text_to_work_on(entry: MemoryEntry) -> bool:
 
 
 def _only_assents(entry: MemoryEntry) -> bool:
-    """Whether it is a message of nothing but "OK" or 好的: found for what was said before it, it answers nothing."""
+    """Whether it is a message of nothing but "OK" or "Let me check": found for what was said before it."""
     if entry.memory_type != MESSAGE_TYPE:
         return False
-    from jiyi.text.statements.keeping.smalltalk import says_nothing
+    from jiyi.text.empty_replies import is_empty_reply
 
-    return says_nothing(entry.content)
+    return is_empty_reply(entry.content)
 
 
 def _lookahead(found: CandidateSet, places: Sequence[int], max_hits: int, folding: DuplicateFilter | None) -> int:

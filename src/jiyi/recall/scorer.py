@@ -21,10 +21,11 @@ For each candidate, over the terms of the question, with the weights w (`Scoring
     score      = own + w.same_period · Σ (own/best)^w.same_period_power · exp(−days between / w.same_period_days)
                  / Σ (own/best)^w.same_period_power of all
 
-The order goes by `score`, or by the date alone for whatever was at a time ("what did I do last Wednesday"). `relevance`
-is what a reader can compare between questions: the probability that the candidate answers, from `matched`², the cosine
-above the mean, the same of the most similar one, `related`, the distance to the best score, and whether the question
-is about somebody's life or what anybody can look up; for a bare question times 1 − w.question, if one is asked.
+The order goes by `score` (`ordering` says where relevance decides), or by the date alone for whatever was at a time
+("what did I do last Wednesday"). `relevance` is what a reader can compare between questions: the probability that the
+candidate answers, from `matched`², the cosine above the mean, the same of the most similar one, `related`, the distance
+to the best score, and whether the question is about somebody's life or what anybody can look up; for a bare question
+times 1 − w.question, if one is asked.
 
 Neighbours in a conversation and dates raise recall more than the embedder does (docs/guides/recall).
 """
@@ -138,7 +139,7 @@ class Scores(NamedTuple):
     total: Floats
     """By which they are put in order."""
     relevance: Floats
-    """0..1: the probability that the candidate answers the question."""
+    """0..1: the probability that the candidate answers the question, by itself."""
     parts: dict[str, Floats]
     """What each rule added to `total`."""
     lexical: Floats
@@ -359,7 +360,7 @@ def _relevance(
     questions: Floats,
     candidates: Candidates,
 ) -> Floats:
-    """The probability that each answers, never above that before it; `questions`: how far each was asked before."""
+    """The probability that each answers, by itself; `questions`: how far each was asked before."""
     best = _best_answer(total, candidates)
     behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
     known = WORDS_ALONE if above_mean is None else WITH_MEANING
@@ -379,11 +380,6 @@ def _relevance(
     logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
     found = 1.0 / (1.0 + np.exp(-logit))
     found *= 1.0 - questions if candidates.query_is_question else 1.0
-    # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
-    ascending = np.argsort(compared := total.round(DECIMALS))
-    ordered = compared[ascending]
-    lowest = np.minimum.accumulate(found[ascending][::-1])[::-1]
-    found[ascending] = lowest[ordered.searchsorted(ordered)]
     return found
 
 

@@ -20,6 +20,11 @@ _compiled = cache(re.compile)
 
 TELLING: Final = r"\b(?:because|since|that|if|after|before|while|now that|when (?:i|we|my))\b"
 """What follows these inside a question is told, not asked."""
+_TOLD_OF: Final = (
+    r"\b(?:of|for|to|on|about) .*\b(?:because|since|after|before|while"
+    r"|(?:that|which|who) (?:i|we|he|she|they|my|our|is|was|has|had))\b"
+)
+"""What follows the thing that is not known is told: "the price of the boat that we sold"."""
 _SIGNS: Final = (
     "不",
     "没",
@@ -35,6 +40,8 @@ _SIGNS: Final = (
     "dunno",
     "unknown",
     "beats me",
+    "unable",
+    "无",
 )
 """Each sentence that says that something is not known has one of them."""
 _CLAUSE_END: Final = (
@@ -58,8 +65,16 @@ _WHAT: Final = (
     r"|reason|amount|total|title|location|rest)s?"
 )
 _ATTRIBUTE: Final = rf"(?:the|your|that|this|those|his|her|their|its|any|my|our|a|an) (?:[\w'-]+ ){{0,2}}{_WHAT}"
+# "The names of the twins"; what is told of them ("… the boat that we sold") is looked at apart.
+_OF: Final = r"(?: (?:of|for|to|on) (?:the|your|my|our|his|her|their|that|this|an?|[\w-]+'s)\b[^,;]*)?"
+_NOTES: Final = (
+    r"(?:my|the|your|our|these|this|any of (?:my|the|your)) "
+    r"(?:(?:saved|stored|earlier|previous|chat) )?"
+    r"(?:notes?|records?|memory|memories|files?|history|data|database|messages?)"
+)
 _RECORD: Final = (
-    r"(?:any|a|an|the|that|this|your) (?:[\w'-]+ )?(?:records?|notes?|info|information|mention|data|entry|entries"
+    r"(?:any|a|an|the|that|this|your|enough|further|more|specific) (?:[\w'-]+ )?"
+    r"(?:records?|notes?|info|information|mention|data|entry|entries"
     rf"|{_WHAT})"
 )
 _POINT: Final = (
@@ -72,9 +87,14 @@ _POINT: Final = (
 _NAMED: Final = r"(?!(?:i|you|he|she|we|they|it|that|is|are|was|were)\b)[\w'-]+"
 # What is asked, as a clause. "Why he left" tells that he left, and "how to swim" is an ability.
 _ASKED: Final = r"(?:what(?! to\b)|where|when|who|whom|whose|which|how(?! to\b)|if|whether)\b.*"
+_TO_FIND: Final = (
+    rf"to (?:find|say|tell|answer|recall|determine)(?: (?:it|that|this|anything(?: (?:about|on|for) .*)?"
+    rf"|{_ATTRIBUTE}{_OF}|{_RECORD}(?: (?:of|about|on|for|with|in) .*)?|{_ASKED}))?(?: {_POINT})*"
+)
+_UNABLE: Final = rf"(?:unable|not able) {_TO_FIND}"
 _NOT_KNOWN: Final = (
     rf"(?:(?:i|we) )?(?:{_ADV}{_NOT} {_ADV}(?:know|recall|remember)|dunno|(?:i|we) {_ADV}forget)"
-    rf"(?: {_POINT})*(?: {_ASKED}| {_ATTRIBUTE}| your [\w'-]+(?: [\w'-]+){{0,2}}| anything about (?:your|it"
+    rf"(?: {_POINT})*(?: {_ASKED}| {_ATTRIBUTE}{_OF}| your [\w'-]+(?: [\w'-]+){{0,2}}| anything about (?:your|it"
     rf"|that|this)\b.*)?"
     rf"|(?:i|we) {_ADV}{_NOT} {_ADV}(?:say|tell|be sure)(?: you)?(?: {_POINT})*(?: {_ASKED}| {_ATTRIBUTE})?"
     rf"|(?:(?:i'm|i am|we're|we are) )?not (?:(?:really|entirely|quite|completely|so|too|100%) )*(?:sure|certain)"
@@ -89,6 +109,18 @@ _NOT_KNOWN: Final = (
     rf"|{_RECORD}(?: {_POINT})*(?: (?:of|about|on|for|with|in|when|where) .*)?)(?: {_POINT})*"
     rf"|(?:i|we) {_ADV}{_NOT} {_ADV}(?:find|see|found) (?:it|that|anything(?: (?:about|on|for) .*)?"
     rf"|{_RECORD}(?: (?:of|about|on|for|with|in) .*)?)(?: {_POINT})*"
+    # "I couldn't find when the sauna is heated", "I'm unable to find anything about the sauna"
+    rf"|(?:i|we) {_ADV}{_NOT} {_ADV}find (?:out )?(?:{_ASKED}|{_ATTRIBUTE}{_OF})"
+    rf"|(?:(?:i'm|i am|i was|we're|we are|we were) )?{_UNABLE}|(?:i|we) (?:wasn'?t|weren'?t) able {_TO_FIND}"
+    # "There is nothing in my notes about the sauna", "My notes do not say when"
+    rf"|(?:(?:there(?:'s| is| was)|i(?:'ve| have)(?: got)?|i (?:see|find|found)) )?nothing"
+    rf" (?:(?:in|on|from) {_NOTES}|on (?:file|record)|(?:noted|recorded|stored|saved|written)(?: down)?)"
+    r"(?: (?:about|on|for|of|that|saying|mentioning) .*)?"
+    rf"|{_NOTES} {_ADV}(?:do not|don'?t|does not|doesn'?t|did not|didn'?t) {_ADV}"
+    r"(?:say|mention|tell|show|contain|include|have|cover|list)\b.*"
+    rf"|{_NOTES} (?:says?|contains?|has|have|mentions?|tells? me) nothing\b.*"
+    rf"|(?:it|that|this|{_ATTRIBUTE}{_OF}) (?:is not|isn'?t|was not|wasn'?t) (?:in|on|part of|among)"
+    rf" (?:{_NOTES}|file|record)"
     rf"|(?:you|nobody|no one|no-one) {_ADV}{_HAS_NOT} {_ADV}(?:told|tell|mentioned|mention|said|say|given"
     rf"|shared|share|sent)"
     rf"(?: (?:me|us))?(?: {_POINT})*(?: {_ASKED}| {_ATTRIBUTE}| your [\w'-]+(?: [\w'-]+){{0,2}}"
@@ -154,7 +186,15 @@ _NOT_KNOWN_ZH: Final = (
     f"|您的|关于).{{0,12}}{_ZH_RECORD}?)?"
     f"|(?:暂时)?没有(?:(?:这|相关|任何|你的|您的|关于).{{0,12}})?(?:{_ZH_RECORD}|印象)"
     "|没有(?:这个|这条|这方面)"
+    "|(?:暂时?|目前)?(?:没有?|未能?|无)(?:查询到?|检索到?|搜索?到|查到|找到)?(?:任何|相关|有关|对应|这方面|更多)+的?"
+    "(?:记录|信息|资料|笔记|内容|数据|结果)"
+    "|(?:无法|没法|没办法|不能)(?:确定|回答|得知|判断|知道|确认|查到|告诉[你您])"
+    f"|(?:找不到|查不到|没找到|没查到|没有找到|没有查到|搜不到)(?:{_ZH_ASKED}|[^了]{{0,12}}(?:{_ZH_WHAT}|{_ZH_RECORD}))"
     f"){_ZH_TAIL}"
+    # 我的记录里没有桑拿房的加热时间
+    "|(?:在)?(?:我的?|我这里的?|我这边的?|现有的?|目前的?|这里的?|已有的?|之前的?)?"
+    "(?:记录|笔记|资料|记忆|数据|备忘录|聊天记录|对话|信息)(?:里面?|中|当中|之中|上)?(?:并|也|还|都|暂时|目前|好像|似乎)*"
+    "(?:没有?|未|找不到|查不到|没找到|没查到)(?:提到过?|提及|写|记载|记录|显示|说明|包含|关于)?.*"
     "|[你您](?:还|也|好像|从来|并)*没(?:有)?(?:跟我|和我|对我|向我)?(?:说|提|讲|告诉)(?:过|到"
     "|起)?我?(?:过)?(?:[^你您我他她了]{1,8})?"
 )
@@ -198,7 +238,9 @@ def clause_says_not_known(clause: str) -> bool:
     if not _compiled(_NOT_KNOWN).fullmatch(rest):
         return False
     asked = _compiled(r"\b(?:what|where|when|who|whom|whose|which|how|if|whether)\b").search(rest)
-    return asked is None or not _compiled(TELLING).search(rest, asked.end())
+    if asked is None:
+        return not _compiled(_TOLD_OF).search(rest)
+    return not _compiled(TELLING).search(rest, asked.end())
 
 
 def _bare(clause: str) -> str:

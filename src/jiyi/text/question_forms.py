@@ -53,7 +53,14 @@ _SEEKS: Final = (
     r"|want|trying|i'm trying"
     r"|i am trying|i was trying|help me)(?: to)? (?:know|find out|check|remember|recall|figure out|work out"
     r"|look up|see|be reminded)"
-    r"|i(?:'ve| have)? (?:totally |completely |just |again )*(?:forgot|forgotten|forget)(?: again)?"
+    r"|i(?:'ve| have)? (?:totally |completely |just |again |always |often |constantly )*(?:forgot|forgotten|forget)"
+    r"(?: again)?|i (?:can |could )?(?:never|hardly ever) (?:quite )?(?:remember|know)"
+    r"|i (?:just )?(?:keep|kept|keep on) (?:forgetting|wondering|asking myself)"
+    r"|i(?:'ve| have) been (?:wondering|asking myself)"
+    r"|(?:it would|it'd|would|it might) (?:really )?(?:help|be (?:good|nice|great|useful|helpful|handy|interesting))"
+    r"(?: me)?(?: to)? (?:know|remember|find out)"
+    r"|(?:my|the|one|another|a quick|quick|just a) question(?: (?:for|to) you)?(?: is| was|:)"
+    r"|(?:what|all) i(?:'d| would)? (?:really |just )?(?:want|need|like|wanted|needed) to (?:know|ask)(?: is| was)"
     r"|(?:please |can you |could you |would you |go )*(?:let me know|find out|figure out|work out|look up"
     r"|show me|check|confirm|see)"
     r"(?: (?:for me|please|again))?)"
@@ -73,8 +80,8 @@ _ASKED_FOR: Final = (
     rf"|(?:i'm |i am )?(?:still )?looking for) (?P<thing>{_THING})(?: (?:again|please|by any chance))?"
 )
 _SIGNS: Final = (
-    r"\b(?:wonder(?:ing)?|curious|forg(?:et|ot|otten)|let me know|find out|figure out|work out"
-    r"|look(?:ing)? (?:up|for)|show me|check|confirm|see"
+    r"\b(?:wonder(?:ing)?|curious|question|asking myself|forg(?:et|ot|otten|etting)|let me know|find out|figure out"
+    r"|work out|look(?:ing)? (?:up|for)|show me|check|confirm|see"
     r"|(?:to )?(?:know|remember|recall)|got|reminded)\b"
     rf"|\b{_THING}?\W{{1,4}}{_WH}\b"
     "|查|找|搜|翻|看|核对|确认|呢[\\s.。!！…~～]*$|想想|想知道|忘|(?:知道|记得|晓得|清楚).{0,40}[不没么]|啥|咋"
@@ -100,8 +107,13 @@ _INDIRECT_ZH: Final = (
     "|(?:你|您)?(?:还)?(?:知道|记得|晓得|清楚)(?!我(?:是|在|有|不|对|要)).*(?:不|没|没有|么|吗)"
     "|(?:你|您)?(?:还)?(?:知不知道|记不记得|清不清楚|晓不晓得).*"
     # 我忘了护照放哪儿了, 想知道体检是哪天
-    f"|(?:我|又|真|都|给|把|是|也)*(?:忘了|忘记|忘记了|记不清|记不清楚|想知道|想问|想问问|想问一?下|想查"
-    f"|想查一?下|想确认)(?!.*(?:为什么|怎么|如何)).*(?:{_ASKING_ZH}).*"
+    f"|(?:我|又|真|都|给|把|是|也|老|总|老是|总是|经常|一直|就|只|很|还)*"
+    "(?:忘了|忘记|忘记了|忘|记不清|记不清楚|记不住|记不得|搞不清楚?|弄不清楚?|想知道|想问|想问问|想问一?下|想查|想了解"
+    "|想弄清楚?|想搞清楚?|好奇|想查一?下|想确认|(?:要|得|需要|必须|想要)(?:先)?(?:知道|了解|弄清楚?|搞清楚?))"
+    f"(?!.*(?:为什么|怎么|如何)).*(?:{_ASKING_ZH}).*"
+    # 我的问题是哪天倒垃圾; not 我的问题是什么都想要
+    f"|(?:我|我们)?(?:的|想问的|想知道的|要问的)?问题(?:就|其实)?是[:：]?(?!.*[都也]).*(?:{_ASKING_ZH}).*"
+    f"|(?:我|我们)?(?:想问|想知道|要问|好奇|想了解)的(?:就|其实)?是[:：]?(?!.*[都也]).*(?:{_ASKING_ZH}).*"
 )
 _BESIDE_ZH: Final = (
     f"{_POLITE_ZH}(?:(?:看|查|找|想|搜|翻|说|回忆|核对|确认)(?:一?下|看|查|找|想|说)?|告诉我(?:一下|一声)?"

@@ -68,7 +68,7 @@ def analyse(analyzer: Analyzer, entry: MemoryEntry) -> Analysed:
 
         # What an assistant says of itself is nothing about the user, and a reflection states everything at once.
         labels += stated_attributes(entry.content, asks)
-    no_answer = 1.0 if _says_nothing(entry) else asks
+    no_answer = 1.0 if _is_empty(entry) else asks
     return Analysed(entry, analyzer.analyze(entry.content), tuple(labels), entry.index_hash(), no_answer)
 
 
@@ -139,17 +139,17 @@ def features_of(analysed: Analysed) -> Features:
     )
 
 
-def _says_nothing(entry: MemoryEntry) -> bool:
-    """Whether an entry is a message of nothing but "OK".
+def _is_empty(entry: MemoryEntry) -> bool:
+    """Whether an entry is a message of nothing but "OK" or "Let me check".
 
     The message behind a question counts as its likely answer: "OK" would be the best hit for what is asked again.
     """
     if entry.memory_type != MESSAGE_TYPE:
         return False
     # Its patterns take a while to load: a short command that indexes nothing does without.
-    from jiyi.text.statements.keeping.smalltalk import says_nothing
+    from jiyi.text.empty_replies import is_empty_reply
 
-    return says_nothing(entry.content)
+    return is_empty_reply(entry.content)
 
 
 def shortness(length: int) -> int:

@@ -37,10 +37,11 @@ _PHRASES: Final = (
         r"|for (?:your|the|all your|all the) (?:help|time|reply|info|advice)))*"
     ),
     r"(?:非常|太|真的?|十分)?(?:感谢|谢谢|多谢|谢)(?:你|您|大家|了|啦|呀|啊|哈|哦|们|老师|帮忙)*|3q|(?:太|真)?麻烦你了",
-    r"不客气|不用谢|没事(?:儿|的)?|没关系|别客气|应该的|小意思",
+    r"(?:真的?|很|非常|实在)?(?:抱歉|对不起|不好意思)(?:[啊呀哈了]|啦)*|不客气|不用谢|没事(?:儿|的)?|没关系|别客气|应该的|小意思",
     # assent, surprise, laughter, fillers
     r"ok(?:ay|ie|的|了)?|kk?|yes|yeah|yep|yup|sure|nope|nah|no|right|alright|cool|nice|perfect|awesome|amazing",
-    r"wonderful|excellent|lovely|sweet|wow|oh|ah|hmm+|uh|um|well|so|absolutely|exactly|indeed|lol|(?:ha)+h?|(?:he)+h?",
+    r"(?:i'?m |i am )?(?:so |very |really )?sorry(?: about that)?|(?:my )?apologies|oops",
+    r"wonderful|excellent|lovely|sweet|wow|oh|ah|hm+|uh|um|well|so|absolutely|exactly|indeed|lol|(?:ha)+h?|(?:he)+h?",
     r"please|whatever|done|understood|noted|interesting|really|congrats|congratulations",
     r"好(?:的|吧|啊|呀|滴|哒|嘞|哦|极了|棒|厉害)?|行(?:吧|啊|了)?|可以(?:的|啊|呀)?|嗯+(?:呢|啊)?|恩+|哦+|噢|喔|啊+|哎+(?:呀|哟)?",
     r"唉+|呃|哇+(?:塞|哦)?|对[的啊呀对]*|是[的啊呀吗吧哦]*|没错|明白[了啦]?|知道[了啦]?|懂了|了解了?|收到|原来如此|这样[啊子呀]?",
