@@ -35,6 +35,7 @@ _BASE_VERB: Final = re.compile(
     r"|listen|collect|volunteer|commute|cycle|climb|garden|type|train)"
 )
 _OWN: Final = frozenset({"my", "our"})
+_AFTER_OWNER: Final = frozenset({"is", "was", "are", "were", "will"})
 _OBJECT_END: Final = re.compile(
     r"(?:to|from|at|into|until|till|back|forward|by|down|up|out|off|for good|again|now|so|because)$"
 )
@@ -63,6 +64,9 @@ def read_en(clause: str) -> Phrase | None:  # noqa: PLR0911
         return SPEAKER
     if VERB_EN.fullmatch(first) or (first.endswith("ing") and verb > 1):
         # "Ditched keto", "doing keto since …": the speaker is left out.
+        return None
+    if tokens[verb - 1].endswith("'s") and tokens[verb].lower() in _AFTER_OWNER:
+        # "Dad's is 3 March": what of his, the clause before tells.
         return None
     # "the rent's now 950": what belongs to nobody has no owner.
     subject = [*tokens[: verb - 1], re.sub(r"'s?$", "", tokens[verb - 1])]
