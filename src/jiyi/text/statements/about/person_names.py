@@ -32,7 +32,7 @@ NAME_EN: Final = re.compile(
 _NO_NAMES: Final = _words(
     "the this that these those there here what which who when where why how then they she he her his its your our my "
     "and but or now today tomorrow yesterday tonight every each some any all both one two three most many no not "
-    "everything nothing someone everyone anyone people monday tuesday wednesday thursday friday saturday sunday "
+    "everything nothing someone everyone anyone somebody everybody nobody anybody something anything none people monday tuesday wednesday thursday friday saturday sunday "
     "january february march april may june july august september october november december christmas easter work home "
     "life coffee tea dinner lunch breakfast parking training practice standup yoga pilates swimming running football "
     "tennis piano guitar english french german spanish maths math science history please remember remind if maybe "
@@ -48,7 +48,7 @@ _DOES_EN: Final = re.compile(
 )
 # What follows the name of a person: how they are, what they do or have done.
 _DOES_ZH: Final = re.compile(
-    r"(?:[\u3400-\u9fff]{0,12}?了|[^，。]{0,4}(?:在|去|是|要|住|想|有|会|说|生|对|不|没|搬|换|买|考|跟|和|把|给))"
+    r"(?:[\u3400-\u9fff]{0,12}?了|[^，。]{0,4}(?:在|去|是|要|住|想|有|会|说|生|对|不|没|搬|换|买|考|结|升|退|辞|转|当|做|来|回|跟|和|把|给))"
 )
 _COMMON_NOUNS: Final = frozenset().union(*ONE_THING) | GENERIC | ATTRIBUTES
 SURNAMES: Final = frozenset(
@@ -100,7 +100,7 @@ def name_zh(text: str) -> str:
 def _pet_name_zh(text: str) -> str:
     """老周, 小雪, 乐乐."""
     nick = re.match(rf"[小老阿大](?P<of>[{''.join(SURNAMES)}])(?![\u3400-\u9fff]?(?:馆|店|厂|路|村|房|区))", text)
-    if nick is not None and text[nick.end() : nick.end() + 1]:
+    if nick is not None and _ends_word(text, nick.end()):
         return nick[0]
     pet = re.match(rf"[小阿][{''.join(_GIVEN_NAME)}](?![雨雪天虾豆糖])", text)
     after = tagged(text[pet.end() : pet.end() + 8]) if pet is not None else []
@@ -132,6 +132,16 @@ def _full_name_zh(text: str) -> str:
         # The segmenter takes a verb into a name that it does not know: 王磊调走了.
         return word[:2]
     return word if given or (full and follows) else ""
+
+
+def _ends_word(text: str, place: int) -> bool:
+    """Whether a word ends at a place, and another one follows: not in 小龙虾 after 小龙."""
+    end = 0
+    for word, _ in tagged(text[: place + 8]):
+        end += len(word)
+        if end >= place:
+            break
+    return end == place < len(text)
 
 
 def _acts(word: str, tag: str) -> bool:

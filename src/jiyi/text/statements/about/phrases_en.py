@@ -95,6 +95,9 @@ def _contracted(tokens: Sequence[str], place: int) -> bool:
     after = [token.lower() for token in tokens[place + 1 : place + 6]]
     if not after:
         return False
+    if after[0].endswith("ing"):
+        # "Tom's swimming again", and not "Tom's swimming coach is …".
+        return not any(VERB_EN.fullmatch(word) for word in after[1:4])
     if VERB_EN.fullmatch(after[0]) or ADVERB_EN.fullmatch(after[0]) or NOT_A_NOUN_EN.fullmatch(after[0]):
         return True
     return not any(VERB_EN.fullmatch(word) or word.endswith("'s") for word in after[1:])
