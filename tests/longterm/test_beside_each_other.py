@@ -126,7 +126,6 @@ SERVICES_AND_PAPERS = [
     ("My optician is Mr. Fell.", "My hairdresser is Mrs. Grant."),
     ("Our solicitor is Ms. Achebe.", "Our accountant is Mr. Boyle."),
     ("My physio is Mr. Tan.", "My GP is Dr. Shah."),
-    ("Ben's teacher is Mrs. Cole.", "Ben's swimming coach is Mr. Ward."),
     ("保洁是刘阿姨。", "月嫂是陈姐。"),
     ("我的理发师是Tony。", "我的健身教练是Leo。"),
     ("家里的司机是老李。", "家里的园丁是老孙。"),

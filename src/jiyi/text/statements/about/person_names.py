@@ -32,7 +32,8 @@ NAME_EN: Final = re.compile(
 _NO_NAMES: Final = _words(
     "the this that these those there here what which who when where why how then they she he her his its your our my "
     "and but or now today tomorrow yesterday tonight every each some any all both one two three most many no not "
-    "everything nothing someone everyone anyone somebody everybody nobody anybody something anything none people monday tuesday wednesday thursday friday saturday sunday "
+    "everything nothing someone everyone anyone somebody everybody nobody anybody something anything none "
+    "people monday tuesday wednesday thursday friday saturday sunday "
     "january february march april may june july august september october november december christmas easter work home "
     "life coffee tea dinner lunch breakfast parking training practice standup yoga pilates swimming running football "
     "tennis piano guitar english french german spanish maths math science history please remember remind if maybe "
