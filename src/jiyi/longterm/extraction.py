@@ -20,6 +20,7 @@ from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.code_spans import only_code, without_code_blocks
 from jiyi.text.patterns import has_han
 from jiyi.text.statements.about.mentions import quotes_people
+from jiyi.text.statements.keeping.crowds import tells_of_crowd
 from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_remember
 from jiyi.text.statements.keeping.life_events import tells_life_event
 from jiyi.text.statements.keeping.momentary import is_momentary
@@ -211,6 +212,8 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentenc
             telling = _TOLD_BY_NAME if tells_by_name(part) else _TOLD if tells_in_asking(part) else _TELLING
             each.kept = own >= telling and not asks_the_memory(part)
             question = part
+            continue
+        if tells_of_crowd(part):
             continue
         if place in wanted or (tells_life_event(part) and not invented):
             each.question, each.kept = before, True

@@ -13,15 +13,19 @@ from jiyi.text.statements.about.persons import about_other_persons, persons_of
 from jiyi.text.statements.about.subjects import PRONOUN, USER, mentions_subject, relations_in, subject_of
 from jiyi.text.statements.parts.claims import clauses_of
 from jiyi.text.statements.parts.reported_speech import quotes_another, reported_in
+from jiyi.text.statements.replacing.appointments import is_another_appointment
 from jiyi.text.statements.replacing.beginnings import takes_up_something_else
 from jiyi.text.statements.replacing.change_words import adds, is_bygone, is_exception, is_mistake
+from jiyi.text.statements.replacing.contacts import is_another_contact
 from jiyi.text.statements.replacing.ended_things import ends_something_else
 from jiyi.text.statements.replacing.given_beside import is_number_of_another
 from jiyi.text.statements.replacing.holders import of_another_holder
 from jiyi.text.statements.replacing.no_change import changes_nothing_of, only_differs
+from jiyi.text.statements.replacing.providers import is_another_provider_or_paper
 from jiyi.text.statements.replacing.replaced_by_one_kind import outlasts
 from jiyi.text.statements.replacing.requests import asks_something_else
 from jiyi.text.statements.replacing.things_of_one_kind import is_another_of_its_kind
+from jiyi.text.statements.replacing.third_parties import tells_only_of_others
 
 __all__ = ["asks_something_else", "denies", "forbidden", "forbids", "is_no_conflict", "only_differs", "takes_back"]
 
@@ -66,6 +70,10 @@ def forbidden(message: str, facts: Sequence[str]) -> list[bool]:
         or outlasts(message, fact)
         or is_another_of_its_kind(message, fact)
         or is_number_of_another(message, fact)
+        or is_another_appointment(message, fact)
+        or is_another_contact(message, fact)
+        or is_another_provider_or_paper(message, fact)
+        or tells_only_of_others(message, fact)
         for fact in facts
     ]
 

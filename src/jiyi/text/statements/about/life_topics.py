@@ -6,6 +6,11 @@ from typing import Final
 
 from jiyi.text.statements.about.topic_table import LIFE, Topic, topic
 
+# Who runs a bakery does no sport.
+_RUN: Final = (
+    r"run(?:s|ning)?(?! (?:an?|the|my|our|his|her|their|this|that) "
+    r"(?!half|marathon|race|\d+k?\b|mile|lap|relay|ultra|few|couple|lot|bit))"
+)
 LIFE_TOPICS: Final[tuple[Topic, ...]] = (
     # --- health ---------------------------------------------------------------------------------------------------
     topic(
@@ -19,7 +24,7 @@ LIFE_TOPICS: Final[tuple[Topic, ...]] = (
         LIFE,
         r"糖尿病|血压|血糖|尿酸|痛风|哮喘|心脏|心律|癫痫|抑郁|焦虑症|失眠|怀孕|孕期|备孕|胃病|胃炎|鼻炎|贫血|近视"
         r"|散光|颈椎|腰椎|腰间盘|膝盖|半月板|髌骨|韧带|骨折|手术|确诊|查出|复发|结节|肿瘤|化疗|慢性|旧伤|腱鞘炎"
-        r"|牙套|智齿|拔牙|隐形眼镜|角膜|助听器|耳背|耳朵|轮椅|色盲|色弱|左撇子|血型|rh|偏头痛|湿疹|皮炎|甲状腺"
+        r"|牙套|智齿|拔牙|隐形眼镜|角膜|助听器|耳背|耳朵|[左右][耳眼]|失聪|失明|耳聋|听力|视力|(?:ab|[abo])型血|轮椅|色盲|色弱|左撇子|血型|rh|偏头痛|湿疹|皮炎|甲状腺"
         r"|脂肪肝|幽门|胃镜|晕车|恐高|多动症|自闭|老花",
         r"\b(?:diabet\w*|asthma\w*|hypertension|blood (?:pressure|type)|epilep\w*|migraine\w*|insomnia|adhd|autis\w*"
         r"|dyslexi\w*|dyspraxi\w*|anxiety|depress\w*|bipolar|pregnan\w*|arthritis|tinnitus|deaf\w*|blind"
@@ -48,7 +53,7 @@ LIFE_TOPICS: Final[tuple[Topic, ...]] = (
     topic(
         "diet",
         LIFE,
-        r"吃素|素食|不吃(?:肉|荤|猪|牛|羊|鱼|海鲜|香菜|辣|甜)|忌口|清真|无肉不欢|减脂餐|生酮|戒糖|戒奶茶|一口不碰",
+        r"吃素|素食|不能吃(?!了|完|饭|亏|苦|透|准|到|喝|早|午|晚|东西)|不吃(?:肉|荤|猪|牛|羊|鱼|海鲜|香菜|辣|甜)|忌口|清真|无肉不欢|减脂餐|生酮|戒糖|戒奶茶|一口不碰",
         r"\b(?:vegan|vegetarian|pescatarian|halal|kosher|keto|plant-?based|gluten|dairy|lactose|no sugar|diet)\b"
         r"|\b(?:don'?t|do not|dont|can'?t|cant|never|won'?t|no longer) (?:eat|do) \w+",
     ),
@@ -67,7 +72,7 @@ LIFE_TOPICS: Final[tuple[Topic, ...]] = (
         r"|落户|安家|买(?:的|了)?房|屋企|公寓|宿舍|套房|小区|楼上|人住|家在|房子",
         r"\b(?:live|lives|living|lived|based|reside\w*|moved? (?:to|out|in|into|back)|relocat\w*|flat|apartment"
         r"|flatshare"
-        r"|house share|room in|is home|home is|settled in|renting|rented|landlord|houseboat|bungalow|mortgage"
+        r"|house share|room in|is home|home is|settled in|renting|rented|houseboat|bungalow|mortgage"
         r"|neighbou?rhood"
         r"|born and based|postcode)\b",
         single=True,
@@ -140,7 +145,7 @@ LIFE_TOPICS: Final[tuple[Topic, ...]] = (
         r"跑步|夜跑|马拉松|健身|私教|卧推|深蹲|游泳|羽毛球|乒乓|篮球|足球|网球|排球|瑜伽|普拉提|爬山|徒步|骑行"
         r"|攀岩|滑雪"
         r"|跆拳道|拳击|太极|校队|撸铁|飞盘|跳舞|跳绳",
-        r"\b(?:gym|run(?:s|ning)?|marathon|half|5k|10k|parkrun|swim\w*|climb\w*|boulder\w*|yoga|pilates|football"
+        rf"\b(?:gym|{_RUN}|marathon|half|5k|10k|parkrun|swim\w*|climb\w*|boulder\w*|yoga|pilates|football"
         r"|five-?a-?side"
         r"|soccer|rugby|cricket|tennis|badminton|squash|netball|hockey|cycl\w+|triathlon|judo|karate|boxing"
         r"|dance|ballet"

@@ -35,6 +35,7 @@ _BASE_VERB: Final = re.compile(
     r"|listen|collect|volunteer|commute|cycle|climb|garden|type|train)"
 )
 _OWN: Final = frozenset({"my", "our"})
+_AFTER_OWNER: Final = frozenset({"is", "was", "are", "were", "will"})
 _OBJECT_END: Final = re.compile(
     r"(?:to|from|at|into|until|till|back|forward|by|down|up|out|off|for good|again|now|so|because)$"
 )
@@ -64,6 +65,9 @@ def read_en(clause: str) -> Phrase | None:  # noqa: PLR0911
     if VERB_EN.fullmatch(first) or (first.endswith("ing") and verb > 1):
         # "Ditched keto", "doing keto since …": the speaker is left out.
         return None
+    if tokens[verb - 1].endswith("'s") and tokens[verb].lower() in _AFTER_OWNER:
+        # "Dad's is 3 March": what of his, the clause before tells.
+        return None
     # "the rent's now 950": what belongs to nobody has no owner.
     subject = [*tokens[: verb - 1], re.sub(r"'s?$", "", tokens[verb - 1])]
     phrase = noun_phrase(subject)
@@ -91,6 +95,9 @@ def _contracted(tokens: Sequence[str], place: int) -> bool:
     after = [token.lower() for token in tokens[place + 1 : place + 6]]
     if not after:
         return False
+    if after[0].endswith("ing"):
+        # "Tom's swimming again", and not "Tom's swimming coach is …".
+        return not any(VERB_EN.fullmatch(word) for word in after[1:4])
     if VERB_EN.fullmatch(after[0]) or ADVERB_EN.fullmatch(after[0]) or NOT_A_NOUN_EN.fullmatch(after[0]):
         return True
     return not any(VERB_EN.fullmatch(word) or word.endswith("'s") for word in after[1:])

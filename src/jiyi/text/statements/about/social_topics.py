@@ -6,6 +6,11 @@ from typing import Final
 
 from jiyi.text.statements.about.topic_table import LIFE, PREFERENCES, SOCIAL, TASKS, WORK, Topic, topic
 
+_RUNS_A_BUSINESS: Final = (
+    r"run(?:s|ning)? (?:an?|the|my|our|his|her|their|this) (?:[a-z-]+ ){0,2}?(?:bakery|shop|store|caf[eé]|business"
+    r"|company|hotel|restaurant|farm|salon|studio|pub|bar|b&b|guesthouse|agency|practice|clinic|gallery|nursery|school"
+    r"|team|firm|garage|kiosk|stall|startup|workshop)\b"
+)
 SOCIAL_TOPICS: Final[tuple[Topic, ...]] = (
     # --- work and study ---------------------------------------------------------------------------------------------
     topic(
@@ -23,7 +28,8 @@ SOCIAL_TOPICS: Final[tuple[Topic, ...]] = (
         r"|自由职业|副业"
         r"|柜员|客户经理|仓储|封装测试|传感器|saas|offer|退休|夜班|岗|教(?:会计|英语|语文|数学"
         r"|[一二三四五六]年级)|做设计|开大货",
-        r"\b(?:work(?:s|ed|ing)? (?:as|at|for|in|on|with|from|part|the|remotely|nights)|job|employer|company"
+        rf"\b(?:{_RUNS_A_BUSINESS}|"
+        r"work(?:s|ed|ing)? (?:as|at|for|in|on|with|from|part|the|remotely|nights)|job|employer|company"
         r"|office|startup"
         r"|firm|agency|self-?employed|freelanc\w*|contractor|promot\w*|hired|laid off|redundan\w*|retire\w*|intern\w*"
         r"|apprentice\w*|shifts?|payroll|manager|engineer|developer|dev|designer|nurse|midwife|doctor|lawyer|solicitor"
@@ -60,7 +66,7 @@ SOCIAL_TOPICS: Final[tuple[Topic, ...]] = (
         r"|[一二三四五六七八九十百\d]亩|大棚|果园|葡萄园|园子|地里|合作社|除草剂|养(?:猪|鸡|牛|羊|蜂|殖)"
         r"|卖(?:包子|菜|水果|卤味|衣服|货)|(?:裁缝|水果|杂货|理发|早餐|面|药|花|书|茶|五金|文具)(?:铺|店|馆|摊)"
         r"|铺面|铺子|小店|伙计|熟客|批发|赊|生意|开(?:了|的)?(?:家|间|个)?.{0,4}(?:店|馆|铺|厂|诊所|工作室)|木匠"
-        r"|裁缝|厨子|修复|纺织厂|退休前|跑船|护士|icu|字幕|翻译|审计|校史|班主任|毕业班|教(?:物理|化学|语文|数学"
+        r"|裁缝|厨子|修复|纺织厂|退休前|跑船|护士|icu|做字幕|字幕[组员]|翻译|审计|校史|班主任|毕业班|教(?:物理|化学|语文|数学"
         r"|小学|书)",
         r"\b(?:farm\w*|hardware|(?:book|sweet|corner|hardware|coffee|barber|charity)[ -]?shop|haberdashery"
         r"|bakery|salon|pub|stall|milk(?:ing)? (?:\w+ )?(?:jerseys|cows|goats)|herd|acres|hives|organic"
@@ -242,7 +248,7 @@ SOCIAL_TOPICS: Final[tuple[Topic, ...]] = (
         "contact",
         SOCIAL,
         r"手机(?:号|尾号)|尾号|电话(?:号|是)|微信号|邮箱|换号",
-        r"\b(?:phone number|mobile number|number is|e-?mail me|my e-?mail|email (?:address|is))\b|\S+@\S+",
+        r"\b(?:phone number|mobile number|number is|number \d+|e-?mail me|my e-?mail|email (?:address|is))\b|\S+@\S+",
         single=True,
     ),
 )

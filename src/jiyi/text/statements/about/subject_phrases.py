@@ -197,6 +197,7 @@ class _Words:
     """The words of a text, to be looked up."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self._folded = fold(text)
         self._latin = {_stem(word) for word in re.findall(r"[a-z0-9à-ÿ](?:[a-z0-9à-ÿ.+#-])*", self._folded)}
         self._kin = relations_in(self._folded)
@@ -209,7 +210,8 @@ class _Words:
     @property
     def one_clause(self) -> bool:
         """Whether it is a single clause: nothing in it gives only the reason of a change."""
-        return len(clauses_of(self._folded)) == 1
+        # Not the folded text: the sentence would end after "mr." and "dr.".
+        return len(clauses_of(self._text)) == 1
 
     def contrasts_with(self, other: _Words) -> bool:
         """Whether one speaks of the left side and the other of the right one, and so on: neither of both."""

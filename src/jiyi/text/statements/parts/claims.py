@@ -15,8 +15,9 @@ from typing import Final
 from jiyi.text.chinese_commas import with_chinese_commas
 from jiyi.text.code_spans import in_code, inline_code
 from jiyi.text.normalize import fold
-from jiyi.text.patterns import has_han
+from jiyi.text.patterns import MONTH, WEEKDAY, has_han
 from jiyi.text.sentences import sentences
+from jiyi.text.statements.about.person_names import person_named_first
 from jiyi.text.statements.about.pronouns import may_mean
 from jiyi.text.statements.about.subjects import (
     PRONOUN,
@@ -26,6 +27,7 @@ from jiyi.text.statements.about.subjects import (
     names_in,
     person_words,
     relations_in,
+    starts_with_subject,
     subject_of,
     subject_words,
 )
@@ -100,15 +102,26 @@ _NEGATED: Final = re.compile(
     r"不(?!错|过|仅|但|止|锈)|没(?!想到|事)|無|未(?!来|婚)|戒了|戒掉|再也不|\b(?:not|no|never|none|neither|nor"
     r"|without|cannot|quit|stopped|no longer)\b|n't\b|\b(?:dont|cant|wont|isnt|havent)\b"
 )
+_ZH_PART: Final = r"(?:上午|下午|早上|早晨|中午|傍晚|晚上|凌晨|夜里|半夜)"
+_EN_UNIT: Final = (
+    rf"(?:day|night|morning|afternoon|evening|week|weekend|weekday|fortnight|month|quarter|year|hour|minute|spring|summer"
+    rf"|autumn|fall|winter|christmas|easter|time|{WEEKDAY})s?"
+)
+# 一点 is mostly "a little": an hour only after a part of the day or a day, or with what tells that it is one.
 _WHEN: Final = re.compile(
     r"(?:每(?:天|周|晚|早|个?月|年)|(?:下|上|这|本)个?(?:周|週|星期|礼拜|月)[一二三四五六日天]?|(?:周|週|星期"
     r"|礼拜)[一二三四五六日天末]|明年|今年|去年|年底|月底"
-    r"|[\d一二三四五六七八九十]+月(?:[\d一二三四五六七八九十]+[号日])?|[\d一二三四五六七八九十]+点半?)+"
-    r"|\b(?:every (?:other )?\w+|(?:on |next |this |last )?(?:mon|tues|wednes|thurs|fri|satur"
-    r"|sun)days?(?: (?:morning|afternoon|evening|night)s?)?|since \w+|in (?:january|february|march|april|may"
+    r"|[\d一二三四五六七八九十]+月(?:[\d一二三四五六七八九十]+[号日])?"
+    rf"|{_ZH_PART}[\d一二两三四五六七八九十]+点半?|(?!一点)[\d一二三四五六七八九十]+点半?"
+    r"|一点(?=半|钟|整)|(?<=[一二三四五六日天末号])一点)+"
+    rf"|\b(?:every (?:(?:other|single|second|third|few|two|three|four|five|six|\d+) ){{0,2}}{_EN_UNIT}"
+    rf"|(?:on |next |this |last )?{WEEKDAY}s?(?: (?:morning|afternoon|evening|night)s?)?"
+    rf"|since (?:{MONTH}|{WEEKDAY}|(?:the )?(?:last |this |early |late )?{_EN_UNIT}|(?:19|20)\d\d|childhood|birth"
+    r"|yesterday|then|covid|university|school|(?:i|he|she|we|they) (?:was|were) (?:an? )?\w+)"
+    r"|in (?:january|february|march|april|may"
     r"|june|july|august|september|october|november|december)"
     r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\w* \d{1,2}|\d{1,2} (?:jan|feb|mar|apr|may|june?|july?"
-    r"|aug|sept?|oct|nov|dec)\w*|next (?:week|month|year|christmas)|tomorrow|\d{4})\b",
+    r"|aug|sept?|oct|nov|dec)\w*|next (?:week|month|year|christmas)|tomorrow|(?<![\d-])(?:19|20)\d\d(?![\d-]))\b",
     re.IGNORECASE,
 )
 _QUOTED: Final = re.compile(
@@ -354,6 +367,8 @@ def _made(text: str) -> ClaimText:
     folded = fold(bare)
     topic = topic_of(folded)
     subject = named_subject(bare) or subject_of(folded)
+    if subject == USER and not starts_with_subject(folded):
+        subject = person_named_first(bare) or USER
     moment = _WHEN.search(bare)
     quoted = _QUOTED.search(folded)
     said_by = subject if quoted is not None and subject != USER else ""

@@ -53,7 +53,8 @@ def reported_in(text: str) -> Reported | None:
         said = None if before else _WHO_SAYS.search(after)
         by = _sayer((said["by"] or said["zh"]) if said is not None else before, text)
         return None if _SPEAKER.search(fold(before)) or not by else Reported(by, by)
-    found = _REPORTED_ZH.match(text) or _REPORTED_EN.match(text)
+    # Traditional characters are folded; English names are told by their capitals.
+    found = _REPORTED_ZH.match(fold(text)) or _REPORTED_EN.match(text)
     by = _sayer(found["by"], text) if found is not None else ""
     if found is None or not by:
         return None

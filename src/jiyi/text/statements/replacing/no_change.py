@@ -79,6 +79,9 @@ _VISITS: Final = re.compile(
 # What is done every day, and what was so on one day only.
 _HABIT: Final = re.compile(
     r"一般|通常|每[天晚早日]|平时|天天|习惯|总是|[早晚][上晨]?[^，]{0,6}点半?(?:起|睡|醒|出门|开门|下班)"
+    # How somebody gets to work is done every day, whether or not they say so.
+    r"|[开骑坐走乘搭][^，。]{0,6}(?:上[班学]|去公司)|(?:上班|上学|去公司)(?:都|是)?[开骑坐走乘搭]"
+    r"|\b(?:drive|cycle|walk|bike|ride|commute|bus|get|train|tram) (?:[a-z]+ ){0,3}?to (?:work|school|the office|uni)\b"
     r"|\b(?:always|usually|normally|every (?:day|morning|night|evening)|a day|up at|in bed (?:by|at)|get up)\b"
 )
 _ONE_DAY: Final = re.compile(
