@@ -108,3 +108,42 @@ def test_what_was_forgotten_by_name_stays_in_the_history(memory: AgentMemory) ->
     say(memory, "second", "Forget what I told you about the loan")
     assert facts(memory) == []
     assert [version.operation for version in memory.history(str(fact.key))][-1] == "forget"
+
+
+@pytest.mark.parametrize(
+    ("said", "request_text", "left"),
+    [
+        (
+            ["My PIN is 4821.", "My wife's PIN is 1199."],
+            "Don't save my PIN.",
+            ["My wife's PIN is 1199."],
+        ),
+        (["My PIN is 4821.", "My mum's PIN is 1199."], "Can you forget the PIN I gave you?", ["My mum's PIN is 1199."]),
+        (["我的密码是4821。", "我老婆的密码是1199。"], "请不要保存我的密码", ["我老婆的密码是1199。"]),
+        (["我的密码是4821。", "我喜欢喝茶。"], "密码那个别记了", ["我喜欢喝茶。"]),
+        (["我喜欢喝茶。", "我喜欢爬山。"], "忘记我喜欢喝茶这件事", ["我喜欢爬山。"]),
+        (["我住在西安。", "我爸住在成都。"], "忘掉我住哪儿", ["我爸住在成都。"]),
+        (["I live in Leeds.", "My dad lives in Hull."], "Forget where I live", ["My dad lives in Hull."]),
+    ],
+)
+def test_only_what_is_the_speakers_own_is_forgotten(
+    memory: AgentMemory, said: Sequence[str], request_text: str, left: Sequence[str]
+) -> None:
+    say(memory, "first", *said)
+    say(memory, "second", request_text)
+    assert facts(memory) == list(left)
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    ["别存我喜欢喝茶这件事", "别再记我喜欢喝茶的事了", "Don't remember that I like tea.", "不要记我爱喝茶"],
+)
+def test_a_request_not_to_keep_something_is_no_fact_itself(memory: AgentMemory, request_text: str) -> None:
+    say(memory, "first", request_text)
+    assert facts(memory) == []
+
+
+def test_a_value_told_with_the_request_to_forget_the_old_one_stays(memory: AgentMemory) -> None:
+    say(memory, "first", "My PIN is 4821")
+    say(memory, "second", "I changed my PIN to 9911. Forget my old PIN.")
+    assert facts(memory) == ["I changed my PIN to 9911."]

@@ -24,8 +24,9 @@ from jiyi.text.statements.keeping.crowds import tells_of_crowd
 from jiyi.text.statements.keeping.lasting import asks_to_remember, only_asks_to_remember
 from jiyi.text.statements.keeping.life_events import tells_life_event
 from jiyi.text.statements.keeping.momentary import is_momentary
-from jiyi.text.statements.keeping.non_statements import ANNOUNCES, LEAD_IN
+from jiyi.text.statements.keeping.non_statements import ANNOUNCES, CORRECTS, LEAD_IN
 from jiyi.text.statements.keeping.off_record import MessageText, keepable_texts
+from jiyi.text.statements.keeping.others_matters import without_matters_of_others
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.statements.keeping.statement_features import (
     FOREIGN_TEXT,
@@ -38,6 +39,7 @@ from jiyi.text.statements.keeping.statement_features import (
     tells_by_name,
     tells_in_asking,
     without_announcement,
+    writes_fiction,
 )
 from jiyi.text.statements.keeping.steering import is_steering
 from jiyi.text.statements.parts.antecedents import asks_for_secrecy
@@ -141,7 +143,7 @@ def _asks_memory(text: str) -> bool:
 
 def _by_rules(text: str, classifier: StatementClassifier) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
-    kept = _kept_sentences(text, classifier)
+    kept = _kept_sentences(without_matters_of_others(text), classifier)
     found = [claim for claim in _claims_of(kept) if _says_something(claim)][:_MAX_BY_RULES]
     claims = _without_comments(found, classifier)
     domains = classifier.domains(claims, text)
@@ -179,7 +181,7 @@ def _claims_of(said: Sequence[_Sentence]) -> list[ClaimText]:
 def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentence]:
     """The sentences of a message, each marked as kept if it is worth keeping by itself or with those around it."""
     parts = [
-        ANNOUNCES.sub("", part)
+        CORRECTS.sub("", ANNOUNCES.sub("", part))
         for part in sentences(without_code_blocks(text))
         if (not is_small_talk(part) or asks_for_secrecy(part)) and not only_code(part)
         if len(part) <= _MAX_SENTENCE
@@ -215,7 +217,8 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[_Sentenc
             continue
         if tells_of_crowd(part):
             continue
-        if place in wanted or (tells_life_event(part) and not invented):
+        lasting = tells_life_event(part) or writes_fiction(fold(part))
+        if place in wanted or (lasting and not invented):
             each.question, each.kept = before, True
             continue
         if is_momentary(part) and own < _SURE_OF_A_MOMENT:

@@ -41,6 +41,7 @@ from jiyi.ports import Amendment
 from jiyi.ports.longterm import MessagesDeletedError
 from jiyi.recall.request import Request
 from jiyi.text import fold
+from jiyi.text.statements.keeping.others_matters import without_matters_of_others
 from jiyi.text.statements.keeping.steering import is_steering
 from jiyi.text.statements.parts.claims import only_asks
 from jiyi.text.statements.replacing.change_words import is_temporary
@@ -113,6 +114,9 @@ class FactIngestor:
             return self._deps.store.commit(scope, (), actor=self._deps.actor, finished=job)
         said = Round.of_messages(message for _, message, _ in messages)
         model = self._deps.models.scorer
+        if model is None:
+            # Rules cannot tell whose job it is that somebody quits in a film.
+            said = replace(said, user=without_matters_of_others(said.user))
         work = _Work(scope, conversation_id, said, messages, made_by(model))
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
         shown = [entry for entry in shown if may_be_told(entry, work.speaker)]

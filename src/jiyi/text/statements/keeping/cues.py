@@ -26,6 +26,7 @@ from jiyi.text.statements.keeping.non_statements import (
     TASK_FOR_NOW,
 )
 from jiyi.text.statements.keeping.off_record import without_off_record
+from jiyi.text.statements.keeping.others_matters import without_matters_of_others
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.statements.keeping.steering import without_steering
 
@@ -71,7 +72,8 @@ def find_statements(text: str, *, speaker: str = "user") -> list[CueMatch]:
     """
     text = text[:_MAX_TEXT]
     found: dict[str, CueMatch] = {}
-    for sentence in sentences(without_steering(without_off_record(without_code_blocks(text)))):
+    said = without_steering(without_off_record(without_code_blocks(text)))
+    for sentence in sentences(without_matters_of_others(said)):
         for statement in _statements(sentence):
             if speaker == "user" or statement.kind == "decision":
                 found.setdefault(fold(statement.content), statement)

@@ -10,7 +10,7 @@ from typing import Final
 
 from jiyi.text.patterns import any_of
 
-__all__ = ["ANNOUNCES", "HYPOTHETICAL", "LEAD_IN", "PASSING", "QUESTION", "TASK_FOR_NOW"]
+__all__ = ["ANNOUNCES", "CORRECTS", "HYPOTHETICAL", "LEAD_IN", "PASSING", "QUESTION", "TASK_FOR_NOW"]
 
 
 QUESTION: Final = any_of(
@@ -69,12 +69,25 @@ ANNOUNCES: Final = re.compile(
 )
 """Words that only announce a statement: "I forgot to mention: ", 忘了说，."""
 
+CORRECTS: Final = re.compile(
+    r"^(?:(?:oh|no|ah|wait|actually|ok)[,!]? )*(?:(?:sorry|my mistake|correction|oops"
+    r"|i misspoke)[,:;–—-]* )+(?:i meant(?: to say)?"
+    r"(?: that)? |it'?s )(?=(?:my|our|i|i'm|we)\b)"
+    r"|^(?:啊|哦|哎呀?|等等|抱歉|不好意思|[,，！!。 ])*(?:我)?(?:刚才)?(?:说错了?|不对|不是|记错了?|搞错了?"
+    r"|弄错了?|口误|更正(?:一下)?|纠正(?:一下)?)"
+    r"[,，:：；;！!。 ]+(?:应该|其实)?是(?=(?:我|咱)(?!说|记|搞|弄|的错)[^，。]*(?:在|住|叫|有|是|对|喜欢|不|会"
+    r"|爱|属|养|得|做|当|学|教|开|吃|喝|姓))",
+    re.IGNORECASE,
+)
+"""Words before a corrected statement: "Sorry, I meant my cousin lives in Leeds", 说错了，是我表弟在深圳."""
+
 # "Quick intro: ", 简单介绍下：, 跟你说两条规矩：
 _HEADING: Final = (
     r"(?:(?:ok|okay|so|hi|hey|well|right)[,!]? )*(?:(?:a|one|some|just a|the) )?(?:quick|little|short|bit of(?: a)?|bit"
     r"|some)? ?(?:intro(?:duction)?|background|context|ground rules|about me|heads[ -]up|house rules)"
     r"(?: (?:about me|on me|for you|first))?: *"
-    r"|[^：:，,。！？!?]{0,8}(?:介绍|交代|汇报|规矩|意见|背景|情况|跟[你您]说|告诉[你您])[^：:，,。！？!?]{0,10}[:：]\s*"
+    r"|[^：:，,。！？!?]{0,8}(?:介绍|交代|汇报|规矩|意见|背景|情况|跟[你您]说"
+    r"|告诉[你您])[^：:，,。！？!?]{0,10}[:：]\s*"
 )
 LEAD_IN: Final = re.compile(
     rf"^(?:{_HEADING}|(?:对了|另外|还有|哦对了?|顺便说一?下|话说|其实|补充一下|嗯|啊|哦|那个|by the way|btw|oh|also"

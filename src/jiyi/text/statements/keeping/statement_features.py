@@ -30,6 +30,7 @@ __all__ = [
     "tells_in_asking",
     "topic_features",
     "without_announcement",
+    "writes_fiction",
 ]
 
 
@@ -53,6 +54,31 @@ OWN_STATEMENT: Final = any_of(
     r"|i was|i wear|i study|i sell|i carry"
     r"|we're|we are|we have|we've|we keep|we live|we moved|we bank|my|our)\b(?! (?:ask|wonder|question)\b)",
 )
+# Whom it is asked for is told beside what is asked: "for my dad who collects stamps", 给我爱钓鱼的爸爸.
+_PERSON_EN: Final = (
+    r"(?:daughters?|sons?|wife|husband|partner|fianc[eé]e?|girlfriend|boyfriend|sisters?|brothers?|mum|mom|dad"
+    r"|mother|father"
+    r"|parents?|gran(?:dma|dpa|ny|dad)?|grandm?other|grandfather|grandparents?|grandsons?|granddaughters?|uncle"
+    r"|aunt|boss"
+    r"|manager|neighbou?rs?|nephews?|nieces?|cousins?|flatmates?|roommates?|housemates?|colleagues?|coworkers?"
+    r"|friends?|kids?"
+    r"|child(?:ren)?|toddler|baby|twins|teenagers?|dogs?|cats?|horse|rabbit|puppy|kitten|parrot|tortoise"
+    r"|in-laws|\w+-in-law)"
+)
+_RELATIVE: Final = any_of(
+    r"(?:给|送|为|带|帮|陪|替|请|教|让|和|跟|适合)(?:我|咱|我们|咱们|俺)(?:家|们)?(?:那个|这个|的)?"
+    r"(?=爱|喜欢|热爱|痴迷|讨厌|怕|害怕|不|在|住|有|患|得了|学|练|会|对|收藏|养|玩|吃|喝|刚|正|即将|快|马上|要"
+    r"|每|刚|退休|怀孕|失眠|素食|戒|高|初|\d"
+    r"|[一二三四五六七八九十]+(?:岁|个月)|左撇子)[^，。？?]{1,14}?的(?:[大小老二三]|[\u4e00-\u9fff]{0,2})?"
+    r"(?:爸爸?|妈妈?|父亲|母亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|老公|老婆|丈夫|妻子|太太|媳妇|对象|男友|女友"
+    r"|男朋友|女朋友|儿子|女儿|闺女|孩子|娃"
+    r"|宝宝|哥哥?|姐姐?|弟弟?|妹妹?|侄[子女]|外甥女?|孙[子女]|舅舅?|姑姑?|姨妈?|叔叔?|朋友|闺蜜|室友|同事|老板"
+    r"|领导|同学|老师|邻居|公公|婆婆|岳父"
+    r"|岳母|父母|爸妈|狗|猫|狗狗|猫咪)(?!的)",
+    r"\b(?:for|to|with|about|take|help|bring|suits?|cook|give|get|buy|teach|entertain|convince|visit|send|feed"
+    r"|train|surprise)"
+    rf" (?:my|our) (?:[\w'-]+ ){{0,3}}{_PERSON_EN},? (?:who|that|whose|with an?)\b",
+)
 QUESTION: Final = any_of(
     r"[?？]",
     r"(?:吗|嗎|么|麼|呢|来着|不|没|沒|对吧|是吧|没错吧)[\W_]*$",
@@ -62,7 +88,8 @@ QUESTION: Final = any_of(
     r"|哪(?!怕|吒)|(?<![好十有这那])几(?:点|号|岁|时|月|楼|口)(?!了)"
     r"|多(?:大|久|长|高|重|远|深|快|宽|厚)(?:了|呢|啊|来着)?$|有多[\u4e00-\u9fff]|何时|该不该|要不要"
     r"|记(?:不记)?得.{0,12}[吗么不]"
-    r"|什么(?!都|也)|什麼(?!都|也)|为什么|為什麼|怎么(?!也|都)|怎麼(?!也|都)|怎样|如何|咋|多少|啥(?!都|也|样的[^，。]{1,4}没)|哪(?:里|个|些|位|儿|种|家"
+    r"|什么(?!都|也)|什麼(?!都|也)|为什么|為什麼|怎么(?!也|都)|怎麼(?!也|都)|怎样|如何|咋|多少|啥(?!都|也"
+    r"|样的[^，。]{1,4}没)|哪(?:里|个|些|位|儿|种|家"
     r"|部|一)|能不能|是不是|有没有|会不会|算不算|点解|點搬"
     r"|好不好|可不可以|真的假的|有招没|谁(?!一|都|也|料|知|让|叫)",
     r"^(?:(?:so|and|ok|hey|quick q|but|wait|hang on|um|hmm),? )*(?:what|whats|what's|who|whos|whose|which|where"
@@ -98,6 +125,9 @@ _ASKED_OF_MINE: Final = re.compile(
     r"^(?:(?:and|so|hey|ok),? )*(?:what'?s|whats|what (?:is|are|was|about|time|day)|where'?s?|when(?:'s)?|who(?:'s)?"
     r"|which of|is there anything|how (?:old|long have|many|much) )[\w' ]{0,25}\b(?:my|our|i|we)\b[^,;]{0,30}[?.!]*$"
     r"|^(?:draft|write|list|show|find|forget)\b|\bwhat i said\b"
+)
+_OWN_DEEDS: Final = re.compile(
+    r"\b(?:did|have|had|was|were|do) (?:i|we)\b|我.{0,6}(?:给|送)?.{0,12}(?:了|过)(?:什么|啥|哪)"
 )
 _DETAIL: Final = re.compile(r"\d")
 # What is told inside of an asking clause: with, for or as something of the speaker's own that is described.
@@ -161,10 +191,21 @@ FICTION: Final = any_of(
     r"|scene)?\b.{0,30}:|\bdrags\b|\bpanto\b|\bvillain\b|\bwicked\b|\bonce upon\b",
 )
 _ROLE_PLAY: Final = any_of(
-    r"角色扮演|开演|開演|演[一个](?:段|出|场)|咱[俩们]演|车卡|扮演一|来演|假装(?:你|我)|(?:写|编)(?:个|一个|段|篇).{0,4}(?:故事|小说)",
+    r"角色扮演|开演|開演|演[一个](?:段|出|场)|咱[俩们]演|车卡|扮演一|来演|假装(?:你|我)|(?:写|编)(?:个|一个|段"
+    r"|篇).{0,4}(?:故事|小说)",
     r"\brole ?-?play\b(?! (?:every|on|group|with my|night))|\blet'?s pretend\b|\bmy character\b"
     r"|\blet'?s play(?::|\b[^.!?]{0,30}\b(?:you'?re|you are|i'?ll be|i'?m)\b)"
     r"|\bwrite (?:me )?a (?:\w+ )?(?:story|scene|tale)\b",
+)
+# Who writes a novel tells of themselves; what its hero does is invented.
+_WRITES_FICTION: Final = any_of(
+    r"^(?:我|本人|咱)(?!们)(?:平时|最近|正|一直|还|也|业余|现在|已经|刚|去年|今年|打算)*(?:在写|写了|写过|写完"
+    r"|出版|发表|开始写|喜欢写|会写)[^，。]{0,16}"
+    r"(?:小说|故事|剧本|童话|同人)",
+    r"^(?:(?:so|and|also|oh|btw),? )*i(?:'m| am|'ve| have)?(?: been| also| just| still| currently| always| once)*"
+    r" (?:writing|written|write|wrote|working on|work on|published|publishing|publish|finished|finishing|sold|edited"
+    r"|editing|edit)(?: (?:an?|my|the|another|his|her|short|first|second|third|\w+))*? "
+    r"(?:novels?|stor(?:y|ies)|screenplays?|fanfics?|monologues?)\b",
 )
 FOREIGN_TEXT: Final = any_of(
     r"诈骗|是不是骗|骗子|阅读题|中心思想|主旨"
@@ -229,7 +270,8 @@ PASSING: Final = any_of(
 )
 GENERAL: Final = any_of(
     r"大部分人|大多数人|多数人|人们|人家说|听说|聽說|据说|據說|新闻|新聞|为什么(?!我)|历史上|世界上|一般来说"
-    r"|是谁(?:发明|提出|写)|最早|原理|区别|區別|定义|意思|世界第|全长|[涨长]知识|冷知识|的首都|亚洲人|中国人|年轻人|真能|是真的",
+    r"|是谁(?:发明|提出|写)|最早|原理|区别|區別|定义|意思|世界第|全长|[涨长]知识|冷知识|的首都|亚洲人|中国人"
+    r"|年轻人|真能|是真的",
     r"\bmost (?:people|devs|dogs|cats|adults|kids)\b|\bpeople (?:in|who|say)\b|\bapparently\b|\bdid they\b"
     r"|\bscientists\b|\bdifference between\b|\bwhat (?:is|are|was|were)\b|\bwho (?:won|invented|is|was)\b"
     r"|\bhow (?:does|did|do (?:they|planes|bees))\b"
@@ -262,13 +304,16 @@ def tells_in_asking(text: str) -> bool:
 
 
 def tells_by_name(text: str) -> bool:
-    """Whether an asking clause surely tells something: "to my daughter Saoirse", "a whippet like mine"."""
-    return _TOLD_BY_NAME.search(text) is not None
+    """Whether an asking clause surely tells something: "to my daughter Saoirse", "for my dad who collects stamps"."""
+    return _TOLD_BY_NAME.search(text) is not None or _RELATIVE.search(fold(text)) is not None
 
 
 def asks_the_memory(text: str) -> bool:
     """Whether a question asks for what was said before, or for something of the speaker's own: it tells nothing."""
     folded = fold(text)
+    # What the speaker said or did is still asked for: "What did I get for my wife who loves orchids?".
+    if _RELATIVE.search(folded) and not _OF_THE_MEMORY.search(folded) and not _OWN_DEEDS.search(folded):
+        return False
     of_others = _ASKS_WHETHER.search(folded) is not None and FIRST_PERSON.search(folded) is None
     return (
         asks_for_confirmation(folded)
@@ -285,7 +330,12 @@ def without_announcement(text: str) -> str:
 
 def _is_fiction(folded: str) -> bool:
     """Whether a text imagines, plays a role or orders fiction."""
-    return FICTION.search(folded) is not None
+    return FICTION.search(folded) is not None and not writes_fiction(folded)
+
+
+def writes_fiction(folded: str) -> bool:
+    """Whether a text tells that the speaker writes fiction: "I'm writing a novel about a nurse"."""
+    return _WRITES_FICTION.search(folded) is not None
 
 
 def is_invented(folded: str) -> bool:
@@ -295,7 +345,7 @@ def is_invented(folded: str) -> bool:
 
 def is_role_play(folded: str) -> bool:
     """Whether a text announces a role play or a story: everything in it is imagined."""
-    return _ROLE_PLAY.search(folded) is not None
+    return _ROLE_PLAY.search(folded) is not None and not writes_fiction(folded)
 
 
 def is_quoted_text(text: str) -> bool:

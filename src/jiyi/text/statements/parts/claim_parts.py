@@ -91,6 +91,11 @@ _ROLE: Final = re.compile(
     r"|^(?:my |our |the |his |her )?(?:\w+ )?(?:teacher|coach|boss|manager|landlord|landlady|vet|dentist|doctor"
     r"|supervisor)\b"
 )
+# 我姐生了，是个男孩，叫豆包: the child is called so.
+_NAMES_ONE: Final = re.compile(r"^(?:已经|给)?(?:取名|起名|名叫|名字|小名|大名|叫|\d+斤|[一二三四五六七八九十两]+斤)")
+_NEW_ONE: Final = re.compile(
+    r"(?:生(?!日|活|病|气|意|产)|领养|收养|抱养|捡|怀)(?:下|到|养)?了|[，,](?:是|有)(?:一?[个只条位名]|[两二三四五六\d]+[个只条])(?:男|女|公|母|小)|龙凤胎|双胞胎"
+)
 _PREPOSITION: Final = re.compile(r"[从在对跟给把被由到]")
 _AT_HOME: Final = re.compile(r"^家里|^家有|^at home\b")
 _OTHERS: Final = re.compile(r"[他她它]|\b(?:he|she|they|him|her|his|their)\b")
@@ -146,7 +151,9 @@ def parts_of(sentence: str) -> list[str]:
         who = named or (subject_of(folded) if starts_with_subject(folded) else last.subject)
         # The name stays with what is told of whoever has it: 我家的狗叫旺财，是条土狗.
         of_name = last.subject != USER and only_names_somebody(before)
-        omitted = "" if of_name or _TO_THE_SPEAKER.match(folded) else omitted_subject(bare, lead, before)
+        of_new_one = _NAMES_ONE.search(folded) is not None and _NEW_ONE.search(last.text) is not None
+        told_by_another = of_name or of_new_one or _TO_THE_SPEAKER.match(folded)
+        omitted = "" if told_by_another else omitted_subject(bare, lead, before)
         another = bool(found) and names_another_subject(bare, split_clauses(last.text))
         begins = (
             bool(found)

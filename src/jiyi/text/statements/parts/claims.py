@@ -50,6 +50,7 @@ from jiyi.text.statements.parts.antecedents import (
 from jiyi.text.statements.parts.claim_parts import parts_of, topic_of
 from jiyi.text.statements.parts.clauses import FINITE_EN, clauses_of, split_clauses
 from jiyi.text.statements.parts.reported_speech import reported_in
+from jiyi.text.statements.parts.request_clauses import without_mere_requests, without_reason_word
 from jiyi.text.statements.parts.told_before_asking import question_breaks, tells_before_asking, tells_nothing
 
 __all__ = [
@@ -76,7 +77,8 @@ _REFERS_BACK: Final = re.compile(
     r"|likes?|needs?|uses?|takes?|wants?)(?: \w+)? (?:them|it|one|those)\b"
 )
 _PIECES: Final = re.compile(
-    r"[，；;、]\s*|,\s+|(?<=[^\x00-\x7f]),|(?<=\S),(?=[^\x00-\x7f])|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|：\s*|:\s+"
+    r"[，；;、]\s*|,\s+|(?<=[^\x00-\x7f]),|(?<=\S),(?=[^\x00-\x7f])|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues"
+    r"|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|：\s*|:\s+"
     r"|\s*[—–]+\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
 )
 _AND_ZH: Final = "和"
@@ -260,8 +262,10 @@ def _of_sentence(sentence: str) -> list[ClaimText]:
         if any(map(tells_in_asking, asked)) or (asked and refers_to_question(stated[0])):
             # "can I claim the train if I'm freelance, I do storyboards": neither clause says it alone.
             stated = [sentence]
+        if stated != [sentence]:
+            stated = [without_reason_word(part) for part in stated]
         return [replace(_made(part), from_question=True) for part in stated]
-    return [_made(part) for part in parts_of(sentence)]
+    return [_made(part) for part in without_mere_requests(parts_of(sentence))]
 
 
 def stated_in_question(sentence: str) -> list[str]:

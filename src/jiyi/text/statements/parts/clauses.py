@@ -24,6 +24,15 @@ _BREAK: Final = re.compile(
     r"|he|our|his|her)\b)",
     re.IGNORECASE,
 )
+# "for me and my two kids, …": the second of two people, and no clause.
+_ONLY_SOMEBODY: Final = re.compile(
+    r"(?:and|but|plus) (?:my|our|his|her) (?:[\w'-]+ ){0,2}?(?:kids?|child(?:ren)?|sons?|daughters?|twins|baby"
+    r"|wife|husband"
+    r"|partner|girlfriend|boyfriend|fianc[eé]e?|mum|mom|dad|mother|father|parents|sisters?|brothers?|friends?"
+    r"|family|boss"
+    r"|colleagues?|flatmates?|roommates?|gran(?:dma|dpa)?|grandparents|grandchildren|dogs?|cats?)\s*(?:[,;.!?]|$)",
+    re.IGNORECASE,
+)
 _OPENING: Final = re.compile(r"(?:^|[\s(:,])['‘](?=\w)")
 _CLOSING: Final = re.compile(r"(?<=[\w.,!?])['’](?=$|[\s.,!?)])")
 _MIN_CLAUSE: Final = 2
@@ -32,7 +41,8 @@ _AROUND: Final = " ,，；;、。.!！?？…-"
 
 def split_clauses(sentence: str, also: Sequence[int] = ()) -> list[str]:
     """The clauses of a sentence with the signs that follow them; some may begin at places that are told."""
-    breaks = {match.end() for match in _BREAK.finditer(sentence)} | set(also)
+    found = (match.end() for match in _BREAK.finditer(sentence))
+    breaks = {place for place in found if not _ONLY_SOMEBODY.match(sentence, place)} | set(also)
     code = inline_code(sentence)
     starts = [
         0,
