@@ -16,6 +16,7 @@ from jiyi.recall.duplicates import DuplicateFilter, Same
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
 from jiyi.text.gibberish import is_gibberish
+from jiyi.text.patterns import has_han
 from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
 from jiyi.text.rarity import share_unknown
 from jiyi.text.stopwords import CHINESE, ENGLISH
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from jiyi.model.filters import Filters
     from jiyi.recall.gather import CandidateSet
     from jiyi.recall.question import Question
-    from jiyi.recall.scorer import Candidates, Scores
+    from jiyi.recall.scorer import Candidates, Floats, Scores
     from jiyi.recall.search import Search
     from jiyi.text import Analyzer
 
@@ -39,6 +40,12 @@ _NOT_TOLD: Final = 0.2
 
 _TELLING_TOGETHER: Final = 4
 """So many different stop words tell a text from others."""
+
+
+_UNLIKE: Final = 1.0
+"""By so much the logit of what is only similar to a single character is lower."""
+_HAS_CHARACTER: Final = 0.05
+"""The least relevance of what has it."""
 
 
 class _ScoredEntry(NamedTuple):
@@ -81,7 +88,7 @@ def rank(
     if _is_gibberish(search, found):
         return []
     scores = score(found.candidates, search.settings.weights, keyword=request.mode != "semantic")
-    scores = _without_stop_words(search.question, scores)
+    scores = _of_one_character(search.question, _without_stop_words(search.question, scores))
     weighed = _in_order(search, found, scores, store)
     if request.weights is not None:
         weighed = sorted((_final(each, request.weights, now) for each in weighed), key=_order)
@@ -131,7 +138,8 @@ def _is_gibberish(search: Search, found: CandidateSet) -> bool:
     """
     question, candidates = search.question, found.candidates
     fields = [each for each in (candidates.words, candidates.bigrams) if each is not None]
-    if not question.words or question.dates or any(field.df.any() for field in fields):
+    # A single character of a longer word has no statistics, but stands in the texts.
+    if not question.words or question.dates or any(field.df.any() or field.tf.any() for field in fields):
         return False
     if candidates.cosine is not None:
         best = max(filter(math.isfinite, candidates.cosine.tolist()), default=0.0)
@@ -152,7 +160,25 @@ def _without_stop_words(question: Question, scores: Scores) -> Scores:
 
     known = WORDS_ALONE if scores.above_mean is None else WITH_MEANING
     missing = (_TELLING_TOGETHER - len(words)) / (_TELLING_TOGETHER - 1)
-    odds = scores.relevance / np.maximum(1.0 - scores.relevance, 1e-12) * math.exp(-known.information * missing)
+    return _less_likely(scores, np.full(len(scores.relevance), known.information * missing))
+
+
+def _of_one_character(question: Question, scores: Scores) -> Scores:
+    """One Chinese character says little by its meaning: what has it is shown, and what does not is less relevant."""
+    character = question.text.strip()
+    if len(character) != 1 or not has_han(character) or character in CHINESE:
+        return scores
+    import numpy as np
+
+    found = _less_likely(scores, np.where(scores.information > 0, 0.0, _UNLIKE))
+    least = np.where(scores.information > 0, _HAS_CHARACTER * scores.information, 0.0)
+    return found._replace(relevance=np.maximum(found.relevance, least))
+
+
+def _less_likely(scores: Scores, by: Floats) -> Scores:
+    import numpy as np
+
+    odds = scores.relevance / np.maximum(1.0 - scores.relevance, 1e-12) * np.exp(-by)
     return scores._replace(relevance=odds / (1.0 + odds))
 
 
