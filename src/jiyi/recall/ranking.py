@@ -16,6 +16,7 @@ from jiyi.recall.duplicates import DuplicateFilter, Same
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
 from jiyi.text.gibberish import is_gibberish
+from jiyi.text.identifiers import has_another, identifiers
 from jiyi.text.patterns import has_han
 from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
 from jiyi.text.rarity import share_unknown
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 _EQUAL_TEXTS: Final = 3
 """So many more than are returned are read where only equal texts may be folded."""
+
+
+_ANOTHER_THING: Final = 0.02
+"""What is left of the relevance of a text that has another identifier of the same form: CN-A10293 for CN-A10294."""
 
 
 _NOT_TOLD: Final = 0.2
@@ -238,7 +243,7 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: EntryF
             answers.add(each, weighed)
         if len(weighed) >= max_hits:
             break
-    kept = answers.with_texts(weighed)[:max_hits]
+    kept = answers.with_less_likely(weighed)[:max_hits]
     return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
 
 
@@ -267,8 +272,9 @@ class _Answers:
         """Whether the similarity itself is the answer."""
         self._asked = is_question(query) and not self._compares
         self._about_texts = self._asked and asks_about_texts(query)
-        self._texts: list[_ScoredEntry] = []
-        """Those that were given to be worked on."""
+        self._identifiers = {} if self._compares else identifiers(query)
+        self._less_likely: list[_ScoredEntry] = []
+        """Those that were given to be worked on, or are about another thing of the same kind."""
 
     def admit(self, each: _ScoredEntry) -> bool:
         """Whether it may be an answer."""
@@ -282,19 +288,26 @@ class _Answers:
         return bool(self._search.question.dates) and entry.memory_type == REFLECTION_TYPE
 
     def add(self, each: _ScoredEntry, weighed: list[_ScoredEntry]) -> None:
-        """Add it to the answers, or to the texts."""
-        if not self._asked or self._about_texts or not _is_text_to_work_on(each.entry):
+        """Add it to the answers, or to what is less likely to be one."""
+        share = self._share(each.entry)
+        if share >= 1.0:
             weighed.append(each)
-            return
-        less = each.relevance * _NOT_TOLD
-        if less >= self._search.request.min_relevance:
-            self._texts.append(each._replace(relevance=less, weight=each.weight * _NOT_TOLD))
+        elif each.relevance * share >= self._search.request.min_relevance:
+            self._less_likely.append(each._replace(relevance=each.relevance * share, weight=each.weight * share))
 
-    def with_texts(self, weighed: list[_ScoredEntry]) -> list[_ScoredEntry]:
-        """The answers, and texts that were given to be worked on where their lower relevance puts them."""
-        for text in self._texts:
-            behind = (place for place, each in enumerate(weighed) if each.relevance < text.relevance)
-            weighed.insert(next(behind, len(weighed)), text)
+    def _share(self, entry: MemoryEntry) -> float:
+        """What is left of its relevance."""
+        if self._identifiers and has_another(entry.content, self._identifiers):
+            return _ANOTHER_THING
+        if not self._asked or self._about_texts or not _is_text_to_work_on(entry):
+            return 1.0
+        return _NOT_TOLD
+
+    def with_less_likely(self, weighed: list[_ScoredEntry]) -> list[_ScoredEntry]:
+        """The answers, and what is less likely to be one where its lower relevance puts it."""
+        for less in self._less_likely:
+            behind = (place for place, each in enumerate(weighed) if each.relevance < less.relevance)
+            weighed.insert(next(behind, len(weighed)), less)
         return weighed
 
 
