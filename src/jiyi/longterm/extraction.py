@@ -295,7 +295,9 @@ def _without_comments(claims: list[ClaimText], classifier: StatementClassifier) 
 
 
 def _says_something(claim: ClaimText) -> bool:
-    return not is_small_talk(claim.text) and (bool(claim.topic) or len(claim.text) >= _MIN_WITHOUT_TOPIC[has_han(claim.text)])
+    return not is_small_talk(claim.text) and (
+        bool(claim.topic) or len(claim.text) >= _MIN_WITHOUT_TOPIC[has_han(claim.text)]
+    )
 
 
 def _by_model(model: ChatModel, said: Round, known: Sequence[str], classifier: StatementClassifier) -> list[Proposal]:
