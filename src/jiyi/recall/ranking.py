@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from unicodedata import category, normalize
 
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
@@ -105,7 +106,7 @@ def rank(
     hits = []
     for line, each in enumerate(returned):
         parts = shown[line]
-        matched = _matched(found.candidates, each.place, search.question)
+        matched = _each_once(_matched(found.candidates, each.place, search.question))
         explanation = Explanation({**parts, **each.parts}, matched, coverage)
         similarity = None if similarities is None or similarities[line] != similarities[line] else similarities[line]
         hit = each.entry.as_hit(
@@ -351,6 +352,16 @@ def _matched(candidates: Candidates, place: int, question: Question) -> tuple[st
         if field is not None and field.tf.shape[1] and (matched := field.tf[row].nonzero()[0].tolist()):
             return tuple(terms[term] for term in matched)
     return ()
+
+
+def _each_once(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the second form of a word with accents: "réka" is compared as "reka" too."""
+    plain = {form for term in terms if not term.isascii() and (form := _plain(term)).isascii()}
+    return tuple(term for term in terms if term not in plain) if plain else terms
+
+
+def _plain(term: str) -> str:
+    return "".join(each for each in normalize("NFD", term) if category(each) != "Mn")
 
 
 def _chunks(places: Sequence[int], size: int, tie: Callable[[int], object]) -> Iterator[Sequence[int]]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from jiyi.text.dates.chinese import words
 from jiyi.text.dates.chinese.absolute import in_month, in_year
 from jiyi.text.dates.chinese.reader import Point
-
 from jiyi.text.dates.periods import DateValue, Yearly
 
 if TYPE_CHECKING:
@@ -230,7 +229,7 @@ def days_ago(reader: Reader, position: int) -> Point | None:
 def day_number(reader: Reader, position: int) -> Point | None:
     """15号那天, 3号晚上: the nearest in the past, today included."""
     match = _DAY_NUMBER.match(reader.text, position)
-    if match is None and reader.begins_clause(position):
+    if match is None and reader.begins_clause(position) and reader.before(position) != "在":
         match = _DAY_NUMBER_FIRST.match(reader.text, position)
     number = words.number(match[1]) if match and not reader.after_number(position) else None
     if match is None or number is None or not 1 <= number <= 31:
