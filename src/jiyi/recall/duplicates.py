@@ -15,6 +15,7 @@ from jiyi.model.note import without_headings
 from jiyi.recall.wording import say_the_same, tells
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import HAN
+from jiyi.text.plain_values import plain_values
 from jiyi.text.questions import question_share
 from jiyi.text.sentences import columns
 from jiyi.text.stopwords import CHINESE, ENGLISH
@@ -169,7 +170,7 @@ class DuplicateFilter:
         if _asks(entry) != _asks(other):
             return False
         one_speaker = entry.role == other.role
-        return say_the_same(entry.content, other.content, one_speaker=one_speaker)
+        return say_the_same(plain_values(entry.content), plain_values(other.content), one_speaker=one_speaker)
 
     def _terms_of(self, place: int) -> frozenset[int]:
         """Kept: each is compared with all that are better."""
@@ -283,8 +284,11 @@ def _bullet() -> re.Pattern[str]:
 
 
 def _spelling(text: str) -> str:
-    """A text without what may be spelled in two ways: "Wi-Fi 密码。" and "WIFI密码". Beside a figure signs count."""
-    return _signs().sub("", fold(text)).rstrip(".。!！")
+    """A text without what may be spelled in two ways: "Wi-Fi 密码。" and "WIFI密码", 8 pm and 20:00.
+
+    Beside a figure signs count.
+    """
+    return _signs().sub("", plain_values(fold(text))).rstrip(".。!！")
 
 
 @cache
