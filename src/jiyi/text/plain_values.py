@@ -27,7 +27,10 @@ _DAY_EN: Final = (
     rf"\b(?:the )?(?P<day1>[0-3]?\d)(?:st|nd|rd|th)?(?: of)? {_MONTH.format(1)}\b\.?"
     rf"|\b{_MONTH.format(2)}\.? (?:the )?(?P<day2>[0-3]?\d)(?:st|nd|rd|th)?\b(?![:.,]?\d)"
 )
-_CLOCK_ZH: Final = r"(?P<part>凌晨|早上|早晨|清晨|上午|中午|下午|傍晚|晚上|夜里)?(?P<hour>\d{1,2})[点點](?P<rest>半|一刻|三刻|[0-5]?\d分?|整|钟)?"
+_CLOCK_ZH: Final = (
+    r"(?P<part>凌晨|早上|早晨|清晨|上午|中午|下午|傍晚|晚上|夜里)?"
+    r"(?P<hour>\d{1,2})[点點](?P<rest>半|一刻|三刻|[0-5]?\d分?|整|钟)?"
+)
 _UNTIL: Final = {"下午": 12, "傍晚": 12, "晚上": 12, "夜里": 12, "中午": 3}
 """Before this hour the part of the day means one of the second half."""
 _PARTS: Final = {"半": "30", "一刻": "15", "三刻": "45"}
