@@ -73,12 +73,13 @@ def _day_month_year(reader: Reader, index: int) -> Hit | None:
 def _day_and_month(reader: Reader, index: int) -> Hit | None:
     """On 11/11, 25/12 and 12/25: a fraction stands after no such word, and 3/4 may be of two months."""
     first, second = map(int, reader.tokens[index].raw.split("/"))
-    if (first <= 12 and second <= 12 and first != second) or (first, second) == (24, 7):
+    possible = sum(1 <= number <= 12 for number in (first, second))
+    if not possible or (possible == 2 and first != second) or (first, second) == (24, 7):
         return None
     alone = index == 0 and (reader.ends(index + 1) or not reader.word(index + 1).isascii())
     if not (alone or reader.word(index - 1) in _BEFORE_A_DAY):
         return None
-    month, day = (first, second) if first <= 12 else (second, first)
+    month, day = (first, second) if 1 <= first <= 12 else (second, first)
     when = any_day(month, day)
     return None if when is None else (when, index + 1)
 
