@@ -144,8 +144,10 @@ def _is_gibberish(search: Search, found: CandidateSet) -> bool:
     """
     question, candidates = search.question, found.candidates
     fields = [each for each in (candidates.words, candidates.bigrams) if each is not None]
-    # A single character of a longer word has no statistics, but stands in the texts.
-    if not question.words or question.dates or any(field.df.any() or field.tf.any() for field in fields):
+    if not question.words or question.dates or any(field.df.any() for field in fields):
+        return False
+    if _character(question) and any(field.tf.any() for field in fields):
+        # A character of a longer word has no statistics, but stands in a text.
         return False
     if candidates.cosine is not None:
         best = max(filter(math.isfinite, candidates.cosine.tolist()), default=0.0)
@@ -169,10 +171,16 @@ def _without_stop_words(question: Question, scores: Scores) -> Scores:
     return _less_likely(scores, np.full(len(scores.relevance), known.information * missing))
 
 
+def _character(question: Question) -> str:
+    """The Chinese character that is the whole question, or nothing."""
+    text = question.text.strip()
+    return text if len(text) == 1 and has_han(text) else ""
+
+
 def _of_one_character(question: Question, scores: Scores) -> Scores:
     """One Chinese character says little by its meaning: what has it is shown, and what does not is less relevant."""
-    character = question.text.strip()
-    if len(character) != 1 or not has_han(character) or character in CHINESE:
+    character = _character(question)
+    if not character or character in CHINESE:
         return scores
     import numpy as np
 
