@@ -43,8 +43,14 @@ def date_nearness(search: Search, moments: Rows, standalone: NDArray[np.bool_]) 
 
 
 def of_that_time(candidates: Candidates) -> NDArray[np.bool_] | None:
-    """Candidate -> whether it is of the time that the question names; `None` where it names none."""
-    return None if candidates.date_nearness is None else candidates.date_nearness >= STORED_THEN
+    """Candidate -> whether it is of the time that the question names; `None` where it names none.
+
+    That it was stored then counts only where whatever was at that time is asked for: "how old is she this year?".
+    """
+    if candidates.date_nearness is None:
+        return None
+    inside = candidates.date_nearness >= STORED_THEN
+    return inside if candidates.only_dates else inside & ~candidates.standalone
 
 
 def information_with_date(candidates: Candidates, share: Floats, whole: float, asked: float, dated: float) -> Floats:
