@@ -88,6 +88,30 @@ def test_the_front_matter_is_read() -> None:
     assert take_apart(NOTE).properties == {"tags": ["trip", "2026"], "visibility": "group"}
 
 
+def test_front_matter_in_toml_describes_the_file_and_is_no_text() -> None:
+    document = take_apart('+++\nowner = "Ada"\ntags = ["shed"]\n+++\n\nThe ladder is behind the shed.\n')
+    assert document.properties == {"owner": "Ada", "tags": ["shed"]}
+    assert [piece.text for piece in document.pieces] == ["The ladder is behind the shed."]
+    for text in ("+++\nvisibility = group\n+++\n", '+++\nvisibility = "group"\n---\n'):
+        assert take_apart(text).properties.get("visibility") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("## Weight\n\n- none yet\n", 0),
+        ("## Budget\n\nto be decided\n", 0),
+        ("## 总结\n\n暂无\n", 0),
+        ("## 体重\n\n- 待填写\n", 0),
+        ("## Allergies\n\n- none\n", 1),
+        ("## 过敏\n\n- 无\n", 1),
+        ("## Plan\n\nNothing yet planned for May\n", 1),
+    ],
+)
+def test_a_section_that_somebody_will_fill_in_later_is_no_piece(text: str, pieces: int) -> None:
+    assert len(take_apart(text).pieces) == pieces
+
+
 def test_what_only_looks_like_front_matter_says_nothing() -> None:
     for text in (
         "---\nvisibility: [group\n---\n",

@@ -336,12 +336,12 @@ def test_a_user_word_that_cannot_be_indexed_is_refused(word: str) -> None:
 def test_the_rules_version_is_raised_when_texts_give_other_terms() -> None:
     sample = (
         "我们在北京清华大学讨论了数据库迁移，C盘已滿；重跑gen-itgc後。 Melanie's e-mails weren't running on v2.3.1, "
-        "C++/C# at 08:20:15 for 1,000.50! 食べ物 한국어 สวัสดี café 👍🏽"
+        "C++/C# CA1857 at 08:20:15 for 1,000.50! 食べ物 한국어 สวัสดี café 👍🏽"
     )
     analysis = ANALYZER.analyze(sample)
     digest = blake2b(repr((analysis.words, analysis.bigrams)).encode(), digest_size=8).hexdigest()
     # Indexes on disk hold the old terms: when this digest changes, RULES_VERSION must change with it.
-    assert (RULES_VERSION, digest) == ("text6", "47894aeb4b86b301")
+    assert (RULES_VERSION, digest) == ("text6", "37b753eabc0caa56")
 
 
 # --- loading and threads ---

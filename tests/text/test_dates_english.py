@@ -44,6 +44,14 @@ DAYS = [
     ("what happened on the 15th?", "2025-06-15"),
     ("what happened on the 20th?", "2025-05-20"),
     ("on the 31st", "2025-05-31"),
+    ("14.5.2026", "2026-05-14"),
+    ("on 14.05.2026", "2026-05-14"),
+    ("on 11/11", "yearly 2025-11-11"),
+    ("before 25/12", "yearly 2025-12-15 2025-12-24"),
+    ("this time last year", "2024-06-08 2024-06-28"),
+    ("around this time last month", "2025-05-15 2025-05-21"),
+    ("before June", "yearly 2025-01-01 2025-05-31"),
+    ("after October", "yearly 2025-11-01 2025-12-31"),
 ]
 
 LISTS = [
@@ -369,6 +377,11 @@ NOT_DATES = [
     "April went to Paris",
     "the name of June's dog",
     "before June left",
+    "add 3/3 cup",
+    "a score of 13/14",
+    "on 3/4",
+    "version 14.5.2026",
+    "on 30.2.2026",
     "with August Wilson",
     "the March of Dimes",
     "Cyberpunk 2077",

@@ -10,9 +10,9 @@ from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
 from jiyi.memory.drafts import checked_fields, cleared_fields, make_drafts, new_draft, source_of_trust
 from jiyi.model import clock
-from jiyi.model.entry import EntryVersion, MemoryEntry
+from jiyi.model.entry import NOTE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
-from jiyi.model.limits import check_version, check_whole
+from jiyi.model.limits import check_flag, check_version, check_whole
 from jiyi.model.recalled import RecalledEntries
 from jiyi.model.relevance import check_min_relevance
 from jiyi.model.request import current_request
@@ -166,15 +166,29 @@ class KeyedMemory(MemoryBase):
             context=check_whole(context, "context", 0, 50),
             now=None if now is None else clock.require_aware(now, "now"),
             zone=clock.check_zone(time_zone) or (None if now is None else clock.zone_of(now)),
-            highlights=bool(highlights),
+            highlights=check_flag(highlights, "highlights"),
             min_relevance=check_min_relevance(min_relevance),
-            duplicates=bool(duplicates),
+            duplicates=check_flag(duplicates, "duplicates"),
             left_out=being_asked,
         )
         if self._includes_notes(filters, kind):
             notes = await self._notes_made()
-            return await self._run(notes.searcher.recall_with_notes, request, kind)
-        return await self._run(self._components.engine.answer, request)
+            found = await self._run(notes.searcher.recall_with_notes, request, kind)
+        else:
+            found = await self._run(self._components.engine.answer, request)
+        if not found and (filters.domains or filters.memory_types):
+            return RecalledEntries(notes=(*found.notes, *await self._run(self._not_stored, filters)))
+        return found
+
+    def _not_stored(self, filters: Filters) -> list[str]:
+        """Which of the domains and types that were asked for no entry has: any word may be one, and be misspelled."""
+        asked = [(Filters(filters.scopes, domains=(name,)), "domain", name) for name in filters.domains]
+        asked += [
+            (Filters(filters.scopes, memory_types=(name,)), "memory type", name)
+            for name in filters.memory_types
+            if name != NOTE_TYPE
+        ]
+        return [f"no entry here has the {kind} {name!r}" for one, kind, name in asked if not self._store.count(one)]
 
     async def get(
         self,

@@ -135,6 +135,13 @@ def check_whole(value: object, name: str, minimum: int, maximum: int) -> int:
     return value
 
 
+def check_flag(value: object, name: str) -> bool:
+    """True or False, and nothing that only counts as one of them."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be True or False, not {type(value).__name__}: {value!r}")
+    return value
+
+
 def check_version(value: object) -> int | None:
     """The version of an entry that a caller means; `None` for any."""
     return None if value is None else check_whole(value, "if_version", 1, 2**53)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.model import clock
 from jiyi.model.daily_note import is_date_name
+from jiyi.model.storable import storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,6 +47,20 @@ def is_note_scope(scope: str) -> bool:
 def thread_of(path: str) -> str:
     """The `conversation_id` under which the pieces of a file stand in line."""
     return _THREAD + path
+
+
+def with_headings(above: Sequence[str], text: str) -> str:
+    """What is indexed of a piece: a text is about what its headings say."""
+    return f"{storable(SEPARATOR.join(above))}\n\n{text}" if above else text
+
+
+def without_headings(content: str, headings: Sequence[str]) -> str:
+    """The text of a piece again, from what is indexed of it."""
+    for count in range(len(headings), 0, -1):
+        prefix = with_headings(headings[:count], "")
+        if content.startswith(prefix):
+            return content[len(prefix) :]
+    return content
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ class FinalWeights:
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise InvalidInputError(f"{name} {value!r} must be a number from 0 on")
+        if self.alpha == self.beta == self.gamma == 0:
+            raise InvalidInputError("alpha, beta and gamma are all 0, which puts nothing in order: give one a weight")
         if not isinstance(self.decay_rate, int | float) or not 0 < self.decay_rate <= 1:
             raise InvalidInputError(f"decay_rate {self.decay_rate!r} must be above 0 and at most 1")
 

@@ -15,8 +15,6 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from jiyi.model.daily_note import daily_title, day_of, moment_of
-from jiyi.model.note import SEPARATOR
-from jiyi.model.storable import storable
 from jiyi.notes import entries
 from jiyi.notes.entries import NoteEntry, PlacedEntry
 from jiyi.notes.unfilled import says_something
@@ -33,6 +31,7 @@ _ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]+\S|[ \t]*\Z)")
 _BLOCK_START: Final = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|`{3}|~{3}|>|[-*+][ \t]|\d{1,9}[.)][ \t])")
 _BULLET: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _FRONT_MATTER: Final = "---"
+_TOML: Final = "+++"
 _MAX_FRONT_MATTER_LINES: Final = 200
 
 
@@ -113,10 +112,14 @@ class _FrontMatter(NamedTuple):
 
 
 def _front_matter(lines: Sequence[str]) -> _FrontMatter:
-    if not lines or lines[0].rstrip() != _FRONT_MATTER:
+    mark = lines[0].rstrip() if lines else ""
+    if mark not in {_FRONT_MATTER, _TOML}:
         return _FrontMatter()
     for number in range(1, min(len(lines), _MAX_FRONT_MATTER_LINES)):
-        if lines[number].rstrip() in {_FRONT_MATTER, "..."}:
+        end = lines[number].rstrip()
+        if mark == _TOML == end:
+            return _toml_properties("\n".join(lines[1:number]), number + 1)
+        if mark == _FRONT_MATTER and end in {_FRONT_MATTER, "..."}:
             return _properties("\n".join(lines[1:number]), number + 1)
     return _FrontMatter()
 
@@ -137,6 +140,15 @@ def _properties(text: str, lines: int) -> _FrontMatter:
     if not isinstance(data, dict):
         return _FrontMatter()
     return _FrontMatter(lines, {str(key): value for key, value in data.items()})
+
+
+def _toml_properties(text: str, lines: int) -> _FrontMatter:
+    import tomllib
+
+    try:
+        return _FrontMatter(lines, tomllib.loads(text))
+    except tomllib.TOMLDecodeError:
+        return _FrontMatter()
 
 
 def _units(lines: Sequence[str], begin: int, placed: Mapping[int, entries.PlacedEntry]) -> Iterator[_Unit]:
@@ -335,17 +347,3 @@ def headings_in(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
     begin = _front_matter(lines).lines
     return [(unit.start, unit.level, unit.title) for unit in _units(lines, begin, placed) if unit.kind == "heading"]
-
-
-def with_headings(above: Sequence[str], text: str) -> str:
-    """What is indexed of a piece: a text is about what its headings say."""
-    return f"{storable(SEPARATOR.join(above))}\n\n{text}" if above else text
-
-
-def without_headings(content: str, headings: Sequence[str]) -> str:
-    """The text of a piece again, from what is indexed of it."""
-    for count in range(len(headings), 0, -1):
-        prefix = with_headings(headings[:count], "")
-        if content.startswith(prefix):
-            return content[len(prefix) :]
-    return content

@@ -25,11 +25,12 @@ from jiyi.model.note import (
     NoteUpdate,
     ScanReport,
     thread_of,
+    with_headings,
 )
 from jiyi.model.storable import is_storable, storable
 from jiyi.notes import text_encoding
 from jiyi.notes.files import Files
-from jiyi.notes.markdown import Document, take_apart, with_headings
+from jiyi.notes.markdown import Document, take_apart
 from jiyi.notes.paths import MEMORY_FILE, is_memory_file
 from jiyi.notes.templates import template_lines
 from jiyi.notes.visibility import WorkspaceIdentity, is_shared
@@ -44,7 +45,7 @@ _BATCH_PIECES: Final = 2_000
 _TICK_NANOSECONDS: Final = 50_000_000
 _MAX_TAGS: Final = 64
 _MAX_TAG_CHARACTERS: Final = 100
-_PARSER_VERSION: Final = 2
+_PARSER_VERSION: Final = 3
 """Raise this whenever a file gives other pieces: files that an earlier version has read are read again."""
 _UNREAD: Final = "it cannot be searched"
 

@@ -11,9 +11,8 @@ from jiyi.model import clock
 from jiyi.model.daily_note import bounds_of_days
 from jiyi.model.entry import NOTE_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
-from jiyi.model.note import SEPARATOR, NoteHit, is_note_scope, note_place, thread_of
+from jiyi.model.note import SEPARATOR, NoteHit, is_note_scope, note_place, thread_of, without_headings
 from jiyi.model.recalled import RecalledEntries, notes_of
-from jiyi.notes.markdown import without_headings
 from jiyi.notes.paths import check_path
 from jiyi.recall.request import MODES, Request
 

@@ -13,8 +13,28 @@ _FENCE: Final = re.compile(r" {0,3}(?:`{3,}|~{3,}).*")
 _MARKS: Final = re.compile(r"(?:\s|>|(?:[-*+]|\d[.)])(?=\s|\Z)|\[[ xX]?\](?=\s|\Z))*")
 _CHECKBOXES: Final = "☐☑☒"
 _PLACEHOLDERS: Final = frozenset(
-    {"todo", "tbd", "tba", "tbc", "n/a", "n.a", "xxx", "待办", "待补充", "待补", "待定", "待填"}
+    {"todo", "to do", "tbd", "tba", "tbc", "n/a", "n.a", "xxx", "coming soon", "not yet", "pending", "empty"}
+    | {f"{what} yet" for what in ("none", "nothing", "not set", "not decided", "no entries", "no notes", "not known")}
+    | {f"to be {done}" for done in ("done", "decided", "defined", "determined", "filled", "filled in", "confirmed")}
+    | {f"to be {done}" for done in ("added", "announced", "written", "completed")}
+    | {
+        "待办",
+        "待补充",
+        "待补",
+        "待定",
+        "待填",
+        "待填写",
+        "待更新",
+        "待完善",
+        "待确认",
+        "暂无",
+        "暂无内容",
+        "暂缺",
+        "暂空",
+    }
+    | {"暂无内容", "暂缺", "暂空", "还没有", "尚无", "未填", "未填写", "空", "无内容", "没有内容"}
 )
+"""Not "none" and 无 alone: below "Allergies" they say something."""
 _COLON: Final = re.compile("[:：]")
 _MAX_LABEL_WORDS: Final = 6
 _MAX_LABEL_CHARACTERS: Final = 40

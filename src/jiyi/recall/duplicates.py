@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE
+from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, REFLECTION_TYPE
+from jiyi.model.note import without_headings
 from jiyi.recall.wording import say_the_same, tells
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import HAN
+from jiyi.text.plain_values import plain_values
 from jiyi.text.questions import question_share
+from jiyi.text.sentences import columns
 from jiyi.text.stopwords import CHINESE, ENGLISH
 from jiyi.text.term_ids import term_id
 
@@ -38,6 +41,8 @@ _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
 _MORE_DIFFERENT: Final = 5
 """Texts are compared if at most so many more terms differ than are common, stop words aside."""
+_MIN_LINE: Final = 8
+"""Shorter lines below a heading say little without it; a Chinese character takes two columns."""
 _ASKS: Final = 0.5
 """From this share on a text is a question, which is never the same as a statement."""
 _ONLY_ASKS: Final = 0.95
@@ -173,6 +178,8 @@ class DuplicateFilter:
             return False
         if _spelling(entry.content) == _spelling(other.content):
             return _asks(entry) == _asks(other)
+        if _same_line(entry, other):
+            return True
         own, others = self._terms_of(place), self._terms_of(other_place)
         common = len((own & others) - _says_nothing())
         if not common or len((own ^ others) - _says_nothing()) > common + _MORE_DIFFERENT:
@@ -180,7 +187,7 @@ class DuplicateFilter:
         if _asks(entry) != _asks(other):
             return False
         one_speaker = entry.role == other.role
-        return say_the_same(entry.content, other.content, one_speaker=one_speaker)
+        return say_the_same(plain_values(entry.content), plain_values(other.content), one_speaker=one_speaker)
 
     def _terms_of(self, place: int) -> frozenset[int]:
         """Kept: each is compared with all that are better."""
@@ -271,9 +278,43 @@ def _of_two_days(one: MemoryEntry, other: MemoryEntry) -> bool:
     return one.occurred_at.date() != other.occurred_at.date()
 
 
+def _same_line(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Whether one is a note that says nothing below its headings but what the other one says without any."""
+    below, others_below = _below_headings(one), _below_headings(other)
+    if (below is None) == (others_below is None):
+        return False
+    lines = (
+        _spelling(one.content if below is None else below),
+        _spelling(other.content if others_below is None else others_below),
+    )
+    return lines[0] == lines[1] and columns(lines[0]) >= _MIN_LINE
+
+
+def _below_headings(entry: MemoryEntry) -> str | None:
+    """What stands below the headings of a note; `None` where there are none."""
+    headings = entry.source.references[1:] if entry.memory_type == NOTE_TYPE else ()
+    if not headings:
+        return None
+    below = without_headings(entry.content, headings)
+    return _bullet().sub("", _own_heading().sub("", below, count=1).strip())
+
+
+@cache
+def _own_heading() -> re.Pattern[str]:
+    return re.compile(r"\A {0,3}#{1,6}[ \t].*\n|\A.*\n {0,3}(?:=+|-+)[ \t]*\n")
+
+
+@cache
+def _bullet() -> re.Pattern[str]:
+    return re.compile(r"\A(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+
+
 def _spelling(text: str) -> str:
-    """A text without what may be spelled in two ways: "Wi-Fi 密码。" and "WIFI密码". Beside a figure signs count."""
-    return _signs().sub("", fold(text)).rstrip(".。!！")
+    """A text without what may be spelled in two ways: "Wi-Fi 密码。" and "WIFI密码", 8 pm and 20:00.
+
+    Beside a figure signs count.
+    """
+    return _signs().sub("", plain_values(fold(text))).rstrip(".。!！")
 
 
 @cache

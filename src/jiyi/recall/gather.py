@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from jiyi.model import clock
-from jiyi.model.entry import REFLECTION_TYPE
-from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TIMED
+from jiyi.recall.dated import date_nearness, inside_dates
 from jiyi.recall.scorer import BARE, NOBODY, Candidates, FieldCounts
 from jiyi.text.questions import asks_about_requests, is_question
 from jiyi.text.rarity import specificity
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from jiyi.ports import TermRow, TermStatistics, TextSource, Vectors
-    from jiyi.recall.question import Period, Question
+    from jiyi.recall.question import Question
     from jiyi.recall.scorer import Floats, Rows
     from jiyi.recall.search import FilteredScan, Search
     from jiyi.recall.settings import ScoringWeights
@@ -111,10 +109,16 @@ def gather(
             conversation=conversation,
             conversation_counts=counts,
             conversations=statistics.conversations,
-            date_nearness=_nearness(times[scored], search.periods) if question.dates else None,
-            inside_dates=_inside_dates(search),
+            date_nearness=date_nearness(search, times[scored], (~threads.conversation & ~threads.timed)[scored])
+            if question.dates
+            else None,
+            inside_dates=inside_dates(search),
             cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
             only_dates=question.only_dates,
+            date_alone=question.date_alone,
+            when_words=np.asarray([word in question.when_words for word in question.words], dtype=np.bool_)
+            if question.when_words
+            else None,
             mean_cosine=_usual_similarity(vectors, search.reflections) if vectors is not None else 0.0,
             question_share=_unanswered(rows, threads, row_question_share, weights, search.request.query)[scored],
             query_is_question=is_question(search.request.query),
@@ -172,17 +176,6 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> CandidateSet:
         ),
         terms=[],
     )
-
-
-def _inside_dates(search: Search) -> int:
-    """How many visible texts are inside the times that the question names."""
-    if not search.periods:
-        return 0
-    periods = tuple((period.start, period.end) for period in search.periods)
-    # A reflection did not happen when it was made.
-    without = (REFLECTION_TYPE,) if search.reflections else ()
-    filters = Filters(search.request.filters.scopes, periods=periods, without_types=without)
-    return search.sources.records.count(filters)
 
 
 def _usual_similarity(vectors: FilteredScan, reflections: AbstractSet[str]) -> float:
@@ -431,16 +424,3 @@ def _conversations(
     if number:
         which[:] = [number.get((rows[place].scope, rows[place].thread), NOBODY) for place in places]
     return which, FieldCounts(tf, lengths, df, statistics.mean_conversation_length, np.ones(len(df)))
-
-
-def _nearness(moments: Rows, periods: Sequence[Period]) -> Floats:
-    """1 inside a period, 0.6 within a day of it, 0.3 within three; only short periods have such edges."""
-    found = np.zeros(len(moments))
-    for period in periods:
-        start, end = clock.microseconds(period.start), clock.microseconds(period.end)
-        distance = np.maximum(np.maximum(start - moments, moments - (end - 1)), 0)
-        found = np.maximum(found, distance == 0)
-        if period.soft:
-            edge = np.where(distance <= _DAY, 0.6, np.where(distance <= 3 * _DAY, 0.3, 0.0))
-            found = np.maximum(found, edge)
-    return found.astype(np.float64)

@@ -13,6 +13,7 @@ from jiyi.text.date_prefilter import cannot_contain_date
 from jiyi.text.interrogatives import without_interrogatives
 from jiyi.text.normalize import fold
 from jiyi.text.patterns import has_han
+from jiyi.text.stopwords import ENGLISH
 
 if TYPE_CHECKING:
     from jiyi.ports import TermStatistics
@@ -48,6 +49,12 @@ class Question(NamedTuple):
     """The attributes of a person that it asks for, as terms."""
     only_dates: bool = False
     """Whether it asks for whatever was at a time; its words are those of the dates."""
+    date_alone: bool = False
+    """Whether it is nothing but a date, which may also stand in a text: "14 May"."""
+    only_events: bool = False
+    """Whether it asks what happened at a time, and not what was said or stored then."""
+    when_words: frozenset[str] = frozenset()
+    """Those of the words that only say when, or that something was said: what is of that time need not have them."""
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -71,20 +78,27 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     people also write down, so they stay.
     """
     dates: list[DateSpan] = []
-    rest = text
+    rest, when_words = text, frozenset[str]()
     if not cannot_contain_date(text):
-        from jiyi.text.dated_requests import asks_for_anything
+        from jiyi.text.dated_requests import SAYING, asks_for_anything, asks_what_was_said, is_date_alone
         from jiyi.text.dates import find_dates, without_dates
 
         dates = find_dates(text, now=now, tz=zone)
         numbers = [date for date in dates if not (date.relative or date.kind in _ALSO_WORDS)]
         rest = without_dates(text, numbers) if numbers else text
         ahead = _all_ahead(dates, now.astimezone(zone).date())
-        if dates and not ahead and asks_for_anything(without_dates(text, dates)):
-            # "What did I do last week": texts of that time, and texts with the words "last week".
-            named = analyzer.query(" ".join(span.text for span in dates if span not in numbers))
+        if dates and not ahead and asks_for_anything(asked := without_dates(text, dates)):
+            # "What did I do last week": texts of that time, and texts with the words "last week". A date alone may
+            # stand in a text too.
+            alone = is_date_alone(asked)
+            sought = dates if alone else [span for span in dates if span not in numbers]
+            named = analyzer.query(" ".join(span.text for span in sought))
+            words = () if alone and ENGLISH.issuperset(named.words) else named.words
             pairs = named.bigrams if named.has_han else ()
-            return Question(text, named.words, pairs, tuple(dates), only_dates=True)
+            events = not asks_what_was_said(text)
+            return Question(text, words, pairs, tuple(dates), only_dates=True, date_alone=alone, only_events=events)
+        if dates and not ahead:
+            when_words = SAYING.union(analyzer.query(" ".join(span.text for span in dates)).words)
     analysis = analyzer.query(rest)
     if dates and analysis.words and analyzer.analyze(rest).length == 0:
         # Nothing but words like "I", which are not to be looked for.
@@ -103,7 +117,8 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         from jiyi.text.stated_attributes import asked_attributes
 
         attributes = asked_attributes(text, cued)
-    return Question(text, words, bigrams, tuple(dates), answer_terms(text), attributes)
+    when_words = when_words.intersection(words)
+    return Question(text, words, bigrams, tuple(dates), answer_terms(text), attributes, when_words=when_words)
 
 
 def _all_ahead(dates: list[DateSpan], today: date) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from unicodedata import category, normalize
 
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, Explanation, IndexCoverage, MemoryEntry
@@ -17,6 +18,8 @@ from jiyi.recall.ordering import Key, by_relevance, by_score
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS, WITH_MEANING, WORDS_ALONE
 from jiyi.text import highlight
 from jiyi.text.gibberish import is_gibberish
+from jiyi.text.identifiers import has_another, identifiers
+from jiyi.text.patterns import has_han
 from jiyi.text.questions import asks_about_texts, hands_over_text, is_question
 from jiyi.text.rarity import share_unknown
 from jiyi.text.stopwords import CHINESE, ENGLISH
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from jiyi.model.filters import Filters
     from jiyi.recall.gather import CandidateSet
     from jiyi.recall.question import Question
-    from jiyi.recall.scorer import Candidates, Scores
+    from jiyi.recall.scorer import Candidates, Floats, Scores
     from jiyi.recall.search import Search
     from jiyi.text import Analyzer
 
@@ -34,12 +37,22 @@ _EQUAL_TEXTS: Final = 3
 """So many more than are returned are read where only equal texts may be folded."""
 
 
+_ANOTHER_THING: Final = 0.02
+"""What is left of the relevance of a text that has another identifier of the same form: CN-A10293 for CN-A10294."""
+
+
 _HANDED_OVER_FACTOR: Final = 0.2
 """Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
 
 
 _MIN_STOP_WORDS: Final = 4
 """So many different stop words tell a text from others."""
+
+
+_UNLIKE: Final = 1.0
+"""By so much the logit of what is only similar to a single character is lower."""
+_HAS_CHARACTER: Final = 0.05
+"""The least relevance of what has it."""
 
 
 class _ScoredEntry(NamedTuple):
@@ -82,7 +95,7 @@ def rank(
     if _is_gibberish(search, found):
         return []
     scores = score(found.candidates, search.settings.weights, keyword=request.mode != "semantic")
-    scores = _without_stop_words(search.question, scores)
+    scores = _of_one_character(search.question, _without_stop_words(search.question, scores))
     weighed = _in_order(search, found, scores, store)
     if request.weights is not None:
         weighed = sorted((_final(each, request.weights, now) for each in weighed), key=_order)
@@ -94,7 +107,7 @@ def rank(
     hits = []
     for line, each in enumerate(returned):
         parts = shown[line]
-        matched = _matched(found.candidates, each.place, search.question)
+        matched = _each_once(_matched(found.candidates, each.place, search.question))
         explanation = Explanation({**parts, **each.parts}, matched, coverage)
         similarity = None if similarities is None or similarities[line] != similarities[line] else similarities[line]
         hit = each.entry.as_hit(
@@ -134,6 +147,9 @@ def _is_gibberish(search: Search, found: CandidateSet) -> bool:
     fields = [each for each in (candidates.words, candidates.bigrams) if each is not None]
     if not question.words or question.dates or any(field.df.any() for field in fields):
         return False
+    if _character(question) and any(field.tf.any() for field in fields):
+        # A character of a longer word has no statistics, but stands in a text.
+        return False
     if candidates.cosine is not None:
         best = max(filter(math.isfinite, candidates.cosine.tolist()), default=0.0)
         if best - candidates.mean_cosine >= NO_LIKENESS:
@@ -153,7 +169,31 @@ def _without_stop_words(question: Question, scores: Scores) -> Scores:
 
     known = WORDS_ALONE if scores.above_mean is None else WITH_MEANING
     missing = (_MIN_STOP_WORDS - len(words)) / (_MIN_STOP_WORDS - 1)
-    odds = scores.relevance / np.maximum(1.0 - scores.relevance, 1e-12) * math.exp(-known.information * missing)
+    return _less_likely(scores, np.full(len(scores.relevance), known.information * missing))
+
+
+def _character(question: Question) -> str:
+    """The Chinese character that is the whole question, or nothing."""
+    text = question.text.strip()
+    return text if len(text) == 1 and has_han(text) else ""
+
+
+def _of_one_character(question: Question, scores: Scores) -> Scores:
+    """One Chinese character says little by its meaning: what has it is shown, and what does not is less relevant."""
+    character = _character(question)
+    if not character or character in CHINESE:
+        return scores
+    import numpy as np
+
+    found = _less_likely(scores, np.where(scores.information > 0, 0.0, _UNLIKE))
+    least = np.where(scores.information > 0, _HAS_CHARACTER * scores.information, 0.0)
+    return found._replace(relevance=np.maximum(found.relevance, least))
+
+
+def _less_likely(scores: Scores, by: Floats) -> Scores:
+    import numpy as np
+
+    odds = scores.relevance / np.maximum(1.0 - scores.relevance, 1e-12) * np.exp(-by)
     return scores._replace(relevance=odds / (1.0 + odds))
 
 
@@ -222,7 +262,7 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: EntryF
             answers.add(each, weighed)
         if len(weighed) >= max_hits:
             break
-    kept = answers.with_texts(weighed)[:max_hits]
+    kept = answers.with_less_likely(weighed)[:max_hits]
     return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
 
 
@@ -253,8 +293,9 @@ class _Answers:
         """Whether the similarity itself is the answer."""
         self._asked = is_question(query) and not self._compares
         self._about_texts = self._asked and asks_about_texts(query)
-        self._texts: list[_ScoredEntry] = []
-        """Those that were given to be worked on."""
+        self._identifiers = {} if self._compares else identifiers(query)
+        self._less_likely: list[_ScoredEntry] = []
+        """Those that were given to be worked on, or are about another thing of the same kind."""
 
     def admit(self, each: _ScoredEntry) -> bool:
         """Whether it may be an answer."""
@@ -268,19 +309,26 @@ class _Answers:
         return bool(self._search.question.dates) and entry.memory_type == REFLECTION_TYPE
 
     def add(self, each: _ScoredEntry, weighed: list[_ScoredEntry]) -> None:
-        """Add it to the answers, or to the texts."""
-        if not self._asked or self._about_texts or not _is_text_to_work_on(each.entry):
+        """Add it to the answers, or to what is less likely to be one."""
+        share = self._share(each.entry)
+        if share >= 1.0:
             weighed.append(each)
-            return
-        less = each.relevance * _HANDED_OVER_FACTOR
-        if less >= self._search.request.min_relevance:
-            self._texts.append(each._replace(relevance=less, weight=each.weight * _HANDED_OVER_FACTOR))
+        elif each.relevance * share >= self._search.request.min_relevance:
+            self._less_likely.append(each._replace(relevance=each.relevance * share, weight=each.weight * share))
 
-    def with_texts(self, weighed: list[_ScoredEntry]) -> list[_ScoredEntry]:
-        """The answers, and texts that were given to be worked on where their lower relevance puts them."""
-        for text in self._texts:
-            behind = (place for place, each in enumerate(weighed) if each.relevance < text.relevance)
-            weighed.insert(next(behind, len(weighed)), text)
+    def _share(self, entry: MemoryEntry) -> float:
+        """What is left of its relevance."""
+        if self._identifiers and has_another(entry.content, self._identifiers):
+            return _ANOTHER_THING
+        if not self._asked or self._about_texts or not _is_text_to_work_on(entry):
+            return 1.0
+        return _HANDED_OVER_FACTOR
+
+    def with_less_likely(self, weighed: list[_ScoredEntry]) -> list[_ScoredEntry]:
+        """The answers, and what is less likely to be one where its lower relevance puts it."""
+        for less in self._less_likely:
+            behind = (place for place, each in enumerate(weighed) if each.relevance < less.relevance)
+            weighed.insert(next(behind, len(weighed)), less)
         return weighed
 
 
@@ -324,6 +372,16 @@ def _matched(candidates: Candidates, place: int, question: Question) -> tuple[st
         if field is not None and field.tf.shape[1] and (matched := field.tf[row].nonzero()[0].tolist()):
             return tuple(terms[term] for term in matched)
     return ()
+
+
+def _each_once(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the second form of a word with accents: "réka" is compared as "reka" too."""
+    plain = {form for term in terms if not term.isascii() and (form := _plain(term)).isascii()}
+    return tuple(term for term in terms if term not in plain) if plain else terms
+
+
+def _plain(term: str) -> str:
+    return "".join(each for each in normalize("NFD", term) if category(each) != "Mn")
 
 
 def _chunks(places: Sequence[int], size: int, tie: Callable[[int], object]) -> Iterator[Sequence[int]]:

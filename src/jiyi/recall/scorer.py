@@ -39,7 +39,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from jiyi.recall.settings import DECIMALS, WITH_MEANING, WORDS_ALONE, ScoringWeights
+from jiyi.recall.dated import information_with_date, of_that_time, same_period_of
+from jiyi.recall.settings import DATED, DECIMALS, WITH_MEANING, WORDS_ALONE, ScoringWeights
 from jiyi.text.bm25 import idf, length_norm, saturated
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ PARTS: Final = (
     *("dense", "related", "question", "answer_kind", "attribute", "same_period"),
 )
 """The parts of a score, in the order in which they are shown."""
-_MIN_SHARE = 1e-3
 _OWN = ("words", "bigrams", "dense", "related")
 """Parts that come from the text of the candidate, not from what stands around it."""
 
@@ -126,6 +126,10 @@ class Candidates(NamedTuple):
     """From −1, a question of general knowledge, to 1, one about somebody's life; 0 where that is not known."""
     day: Rows
     """Candidate -> the day on which it happened, for records of no conversation; `NOBODY` for the others."""
+    date_alone: bool = False
+    """Whether the question is nothing but a date: a text may name that date, and then meanings say something."""
+    when_words: NDArray[np.bool_] | None = None
+    """Word of the question -> whether it only says when: what is of that time need not have it."""
 
     @property
     def has_neighbours(self) -> bool:
@@ -160,7 +164,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     lexical_parts, information, confidence = _lexical(candidates, weights, near)
     lexical = _sum(lexical_parts)
     related = _related(candidates)
-    by_time = keyword and candidates.only_dates
+    by_time = keyword and candidates.only_dates and not candidates.date_alone
     smoothed = None if by_time else _smoothed(candidates, None if near is None else weights.near_dense * near)
     # Only the parts that this question has: each is several calls of numpy, which few candidates do not repay.
     parts: dict[str, Floats] = {}
@@ -195,7 +199,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         parts["attribute"] = np.where(candidates.standalone, weights.standalone_attribute, weights.attribute) * states
         own_score = own_score + parts["attribute"]
     total = own_score
-    same_period = _same_period(candidates, own_score, weights) if keyword else None
+    same_period = same_period_of(candidates, own_score, weights) if keyword else None
     if same_period is not None:
         parts["same_period"] = weights.same_period * same_period * fits
         total = own_score + parts["same_period"]
@@ -216,7 +220,11 @@ def _with_meaning(
     """What the words say together with the meaning. Other words say what similarities say."""
     standalone, standalone_dense = candidates.standalone, weights.standalone_dense
     dense_weight = np.where(standalone, standalone_dense, weights.dense)
-    parts = words | {"dense": dense_weight * _standing_out(candidates, smoothed, weights.spread)}
+    dense = dense_weight * _standing_out(candidates, smoothed, weights.spread)
+    if candidates.date_alone and (inside := of_that_time(candidates)) is not None:
+        # What is of that time answers by its time; a text that names the date may be similar.
+        dense = np.where(inside, 0.0, dense)
+    parts = words | {"dense": dense}
     if related is not None:
         parts["related"] = np.where(standalone, weights.standalone_related, weights.related) * related
     if standalone.all() or not standalone.any():
@@ -319,11 +327,10 @@ def _information(
             whole = whole or of_pairs
     information = share
     if candidates.date_nearness is not None:
-        # The date of the question counts as information, like a word that is as rare.
         dated = float(idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
-        information = (share * whole + candidates.date_nearness * dated) / (whole + dated)
-        if candidates.only_dates:
-            information = np.maximum(share, candidates.date_nearness)
+        telling = candidates.maximal_words if candidates.when_words is None else ~candidates.when_words
+        asked = _whole(candidates.entries, candidates.words, candidates.maximal_words & telling)
+        information = information_with_date(candidates, share, whole, asked, dated)
     if whole <= 0:
         return information, np.ones_like(share)
     best = float(share.max(initial=0.0))
@@ -378,6 +385,13 @@ def _relevance(
     sought = candidates.query_is_question & bare & (questions <= 0)
     sought = sought if candidates.cosine is None else sought | np.isnan(candidates.cosine[candidates.scored])
     logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
+    if above_mean is not None and (inside := of_that_time(candidates)) is not None:
+        # "Who came on Friday": that it was on that day is evidence, however unlike the words are.
+        dated = inside & ~bare
+        if candidates.date_alone:
+            # Of several events of that time none is the better answer.
+            behind = np.where(dated, 0.0, behind)
+        logit = np.where(dated, np.maximum(logit, DATED.by_words(information, behind)), logit)
     found = 1.0 / (1.0 + np.exp(-logit))
     found *= 1.0 - questions if candidates.query_is_question else 1.0
     return found
@@ -418,22 +432,3 @@ def _standing_out(candidates: Candidates, smoothed: Floats, minimum: float) -> F
     """How far each is above the usual similarity, as a share of how far the best is, which is at least `minimum`."""
     above = smoothed - candidates.mean_cosine
     return np.clip(above / max(_best_answer(above, candidates), minimum), -1.0, 1.0)
-
-
-def _same_period(candidates: Candidates, own_score: Floats, weights: ScoringWeights) -> Floats | None:
-    """Several good candidates of a few days: that is when it was. The share of all that is good around each one's day.
-
-    What is told of one event is spread over the days around it, so that other days count less and less by distance.
-    `None` where nothing good has a day.
-    """
-    best = float(own_score.max(initial=0.0))
-    dated = candidates.day >= 0
-    if best <= 0 or not dated.any():
-        return None
-    good = np.maximum(own_score / best, 0.0) ** weights.same_period_power
-    days, which = np.unique(candidates.day, return_inverse=True)
-    shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
-    speaking = np.flatnonzero((shares >= _MIN_SHARE) & (days >= 0))
-    distance = np.abs(days[:, None] - days[speaking])
-    around = np.exp(-distance / weights.same_period_days) @ shares[speaking]
-    return np.where(dated, around[which], 0.0)

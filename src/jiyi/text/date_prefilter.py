@@ -55,8 +55,8 @@ ENGLISH_ANCHORS: Final = frozenset(_ANCHORS.split())
 """Every English date expression has one of these words, or digits that can be a part of one."""
 _ENGLISH_WORD: Final = re.compile("[a-z]+")
 _DIGIT: Final = re.compile("[0-9]")
-# A year (which every date in digits has), a decade, "on the 15th", a quarter or half of a year.
-_DATE_DIGITS: Final = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|[0-9](?:st|nd|rd|th)|0s|[qh][1-4]")
+# A year, a day and a month, a decade, "on the 15th", a quarter or half of a year.
+_DATE_DIGITS: Final = re.compile("(?<![0-9])[0-9]{4}(?![0-9])|[0-9](?:st|nd|rd|th)|0s|[qh][1-4]|[0-9]/[0-9]")
 
 
 def plain_spelling(text: str) -> str:

@@ -107,6 +107,10 @@ HAN_OR_KANA: Final = re.compile(f"[{_KANA}]+|[^{_KANA}]+")
 
 _PART: Final = re.compile(r"[^-._@&:,+#]+")
 _DECIMAL: Final = re.compile(r"[0-9][0-9,]*\.[0-9]+")
+_CODE: Final = re.compile(r"(?P<letters>[a-z]{1,4})(?P<number>[0-9]{3,})")
+"""CA1857, of which the number alone is looked for too, and "CA 1857"."""
+_MIN_CLOSED_DIGITS: Final = 8
+"""So many digits in groups are one number: 978-3-16-148410-0 is 9783161484100."""
 _CLOCK: Final = re.compile(r"0?(?P<minute>[0-9]{1,2}:[0-9]{2})(?::[0-9]{2})?")
 
 
@@ -178,6 +182,8 @@ def locate_word_terms(word: str) -> list[TermSpan]:
     if len(parts) == 2 and bare[parts[0].end()] == "-" and parts[1].end() == len(word):
         # Wi-Fi and wifi, e-mail and email: both spellings are common.
         whole.append(TermSpan(_truncate(_stem(bare.replace("-", ""))), 0, len(bare)))
+    if len(parts) > 2 and len(number := bare.replace("-", "")) >= _MIN_CLOSED_DIGITS and number.isdecimal():
+        whole.append(TermSpan(_truncate(number), 0, len(bare)))
     for part in parts:
         whole.extend(_plain_terms(part[0], part.start()))
     return whole
@@ -212,6 +218,10 @@ def _spellings(word: str, offset: int) -> Iterator[TermSpan]:
     """The stem of a plain word, and of a word with accents the form without them as well."""
     end = offset + len(word)
     yield TermSpan(_truncate(_stem(word)), offset, end)
+    if code := _CODE.fullmatch(word):
+        if code["letters"] not in ENGLISH:
+            yield TermSpan(code["letters"], offset, offset + code.end("letters"))
+        yield TermSpan(_truncate(code["number"]), offset + code.start("number"), end)
     if not word.isascii():
         plain = "".join(c for c in normalize("NFD", word) if category(c) != "Mn")
         if plain.isascii() and plain:

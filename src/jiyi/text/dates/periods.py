@@ -303,6 +303,14 @@ def weekend_next_to(days: Days, direction: int) -> Days:
     return Days(add_days(sunday, -1), sunday)
 
 
+def rest_of_year(days: Days, direction: int) -> Days:
+    """What of the year lies before (-1) or after (1) a month of it; of January and December the month beside it."""
+    year = days.start.year
+    if direction < 0:
+        return next_to(days, -31, "day") if days.start.month == 1 else Days(date(year, 1, 1), add_days(days.start, -1))
+    return next_to(days, 31, "day") if days.end.month == 12 else Days(add_days(days.end, 1), date(year, 12, 31))
+
+
 def shortly_before(days: Days) -> Days:
     """Ten days, or as many as the period itself has, just before it."""
     return next_to(days, -max(10, days.length), "day")
@@ -387,9 +395,14 @@ def since(when: DateValue, today: date) -> DateValue | None:
 
 
 def before_or_after(when: DateValue, direction: int) -> DateValue | None:
-    """Everything before (-1) or after (1) a month or more of a known year; else a short time next to it."""
+    """Everything before (-1) or after (1) a month or more of a known year; else a short time next to it.
+
+    Of a month of any year it is what lies before or after it in that year.
+    """
     days = when.days
     if isinstance(days, Days) and days.length >= 28:
         open_end = Days(date.min, add_days(days.start, -1)) if direction < 0 else Days(add_days(days.end, 1), date.max)
         return replace(when, days=open_end, kind="days", hours=None)
+    if when.kind == "month":
+        return when.shaped(rest_of_year, direction, kind="days")
     return when.shaped(shortly_before if direction < 0 else shortly_after, kind="days")

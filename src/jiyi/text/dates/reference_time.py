@@ -107,6 +107,12 @@ class ReferenceTime:
         days = away(Days(self.today, self.today), count, unit)
         return DateValue(days, "day" if unit == "day" else "days", relative=True)
 
+    def around(self, count: int, unit: Unit) -> DateValue:
+        """This time, `count` units ago (negative) or from now: a few days on either side, of a year or month ago."""
+        day = step(self.today, count, unit)
+        days = {"year": 10, "month": 3}.get(unit, 1)
+        return DateValue(Days(add_days(day, -days), add_days(day, days)), "days", relative=True)
+
     def hours_ago(self, count: float) -> DateValue:
         """One hour on either side of the moment `count` hours ago."""
         middle = max(self.now.replace(tzinfo=None), datetime(3, 1, 1)) - timedelta(hours=count)  # noqa: DTZ001

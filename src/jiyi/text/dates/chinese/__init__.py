@@ -48,6 +48,8 @@ def _rules() -> dict[str, tuple[Rule, ...]]:
         for character in characters:
             rules[character] = tuple(dict.fromkeys((*rules.get(character, ()), *more)))
 
+    add("去前上", relative.this_time)
+    add("今去", relative.short_season)
     add("大前昨今明后", relative.named_day)
     add("大前去今本明后", absolute.year_first)
     add("0123456789" + words.NUMERALS, *_NUMBER_RULES)

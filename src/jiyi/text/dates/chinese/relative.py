@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from jiyi.text.dates.chinese import words
 from jiyi.text.dates.chinese.absolute import in_month, in_year
 from jiyi.text.dates.chinese.reader import Point
+from jiyi.text.dates.periods import DateValue, Yearly
 
 if TYPE_CHECKING:
     from jiyi.text.dates.chinese.reader import Reader
-    from jiyi.text.dates.periods import DateValue, Unit
+    from jiyi.text.dates.periods import Unit
     from jiyi.text.dates.reference_time import ReferenceTime
 
 _NAMED_DAY: Final = re.compile("|".join(sorted(words.NAMED_DAYS, key=len, reverse=True)))
@@ -37,6 +38,16 @@ _STRETCH: Final = re.compile(
 )
 _DAYS_AGO: Final = re.compile("前几天|前两天|前些天|前些日子|前阵子|这几天|这两天")
 _DAY_NUMBER: Final = re.compile(rf"({words.NUMBER})号(?=那天|当天|那晚|早上|上午|中午|下午|晚上)")
+# Not at the beginning of a clause these numbers are those of a house, a line or a player.
+_DAY_NUMBER_FIRST: Final = re.compile(
+    rf"({words.NUMBER})号(?=[我你他她咱]|[都又]?(?:做|干|发生|怎么|去|来|见|吃|看|买|卖|说|聊|谈|讲|玩|有什么|有啥|谁|啥|什么事)"
+    r"|[，,。？?！!]|$)"
+)
+_SHORT_SEASON: Final = re.compile("([今去])([春夏秋冬])(?![装款])")
+_THIS_TIME: Final = re.compile(
+    "(去年|前年|上个?月|上个?星期|上个?礼拜|上周)的?(?:这个?时候|此时|这会儿?|同期|这几天|这时)"
+)
+_ONE_AGO: Final[dict[str, tuple[int, Unit]]] = {"去": (-1, "year"), "前": (-2, "year")}
 
 # Before 上周 or 下月 these belong to another word: 线上, 以下.
 _UP_WORDS: Final = frozenset("线以之身面地网路晚早天船车街桌墙手脸心山海床沙台楼边往向朝北加赶遇送爱看喜迷")
@@ -218,8 +229,30 @@ def days_ago(reader: Reader, position: int) -> Point | None:
 def day_number(reader: Reader, position: int) -> Point | None:
     """15号那天, 3号晚上: the nearest in the past, today included."""
     match = _DAY_NUMBER.match(reader.text, position)
+    if match is None and reader.begins_clause(position) and reader.before(position) != "在":
+        match = _DAY_NUMBER_FIRST.match(reader.text, position)
     number = words.number(match[1]) if match and not reader.after_number(position) else None
     if match is None or number is None or not 1 <= number <= 31:
         return None
     when = reader.reference.recent_day_of_month(number)
     return None if when is None else Point(when, match.end())
+
+
+def short_season(reader: Reader, position: int) -> Point | None:
+    """今春, 去冬."""
+    match = _SHORT_SEASON.match(reader.text, position)
+    if match is None:
+        return None
+    year = reader.reference.today.year - (match[1] == "去")
+    season = words.SEASONS[match[2]]
+    days = season.days.occurrence(year) if isinstance(season.days, Yearly) else None
+    return None if days is None else Point(DateValue(days, "season", relative=True), match.end())
+
+
+def this_time(reader: Reader, position: int) -> Point | None:
+    """去年这个时候, 上个月的这几天."""
+    match = _THIS_TIME.match(reader.text, position)
+    if match is None:
+        return None
+    count, unit = _ONE_AGO.get(match[1][0], (-1, "month" if match[1].endswith("月") else "week"))
+    return Point(reader.reference.around(count, unit), match.end())

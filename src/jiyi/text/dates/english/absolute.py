@@ -36,13 +36,19 @@ if TYPE_CHECKING:
 
 _DECADE: Final = re.compile(r"((?:19|20)?)(\d0)s")
 _STRICT_PREPOSITIONS: Final = words.TIME_PREPOSITIONS - {"last", "next", "past", "each"}
+_BEFORE_A_VERSION: Final = frozenset({"version", "v", "release", "build", "python", "update", "firmware", "driver"})
+_BEFORE_A_DAY: Final = frozenset({"on", "since", "before", "after", "until", "till", "by", "from", "of", "am"})
 _POSSESSIVES: Final = frozenset({"the", "my", "our", "your", "his", "her", "their"})
 _WHOLE_YEAR: Final = DateValue(Yearly(months, (1, 12)), "year")
 
 
 def digits(reader: Reader, index: int) -> Hit | None:
-    """2025-01-25, 2025/1/25, 2025.01.25, 2025-01, and 1/25/2025 where only one order makes sense."""
+    """2025-01-25, 2025/1/25, 2025.01.25, 2025-01, 25.1.2025, and 1/25/2025 where only one order makes sense."""
     raw = reader.tokens[index].raw
+    if "/" in raw and raw.count("/") == 1:
+        return _day_and_month(reader, index)
+    if "." in raw and len(raw) - raw.rfind(".") == 5:
+        return _day_month_year(reader, index)
     parts = re.split("[-/.]", raw)
     # 2024.1.2 is a version.
     if not all(part.isdigit() and len(part) <= 4 for part in parts) or ("." in raw and len(raw) != 10):
@@ -52,6 +58,29 @@ def digits(reader: Reader, index: int) -> Hit | None:
         when = None if numbers is None else known_day(*numbers)
     else:
         when = _month_of_year(parts) if "-" in raw else None
+    return None if when is None else (when, index + 1)
+
+
+def _day_month_year(reader: Reader, index: int) -> Hit | None:
+    """25.1.2025; after the name of a program it is a version."""
+    parts = reader.tokens[index].raw.split(".")
+    if len(parts) != 3 or reader.word(index - 1) in _BEFORE_A_VERSION:
+        return None
+    when = known_day(int(parts[2]), int(parts[1]), int(parts[0]))
+    return None if when is None else (when, index + 1)
+
+
+def _day_and_month(reader: Reader, index: int) -> Hit | None:
+    """On 11/11, 25/12 and 12/25: a fraction stands after no such word, and 3/4 may be of two months."""
+    first, second = map(int, reader.tokens[index].raw.split("/"))
+    possible = sum(1 <= number <= 12 for number in (first, second))
+    if not possible or (possible == 2 and first != second) or (first, second) == (24, 7):
+        return None
+    alone = index == 0 and (reader.ends(index + 1) or not reader.word(index + 1).isascii())
+    if not (alone or reader.word(index - 1) in _BEFORE_A_DAY):
+        return None
+    month, day = (first, second) if 1 <= first <= 12 else (second, first)
+    when = any_day(month, day)
     return None if when is None else (when, index + 1)
 
 

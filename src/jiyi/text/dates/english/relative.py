@@ -65,7 +65,7 @@ def which(reader: Reader, index: int) -> Hit | None:
     if reader.word(index) == "this" and reader.word(index + 1) == "past":
         index += 1
     word = _WHICH[reader.word(index)]
-    for rule in (_which_part_of_day, _which_count, _which_unit, _which_weekday):
+    for rule in (_this_time, _which_part_of_day, _which_count, _which_unit, _which_weekday):
         hit = rule(reader, index, word)
         if hit is not None:
             return hit
@@ -74,6 +74,16 @@ def which(reader: Reader, index: int) -> Hit | None:
     hit = reader.atom(index + 1, sure=True)
     found = reader.reference.which(hit[0], word) if hit else None
     return None if hit is None or found is None else (found, hit[1])
+
+
+def _this_time(reader: Reader, index: int, word: str) -> Hit | None:
+    """This time last year."""
+    if word != "this" or reader.word(index + 1) != "time" or reader.word(index + 2) not in {"last", "next"}:
+        return None
+    unit = words.UNITS.get(reader.word(index + 3))
+    if unit is None:
+        return None
+    return reader.reference.around(words.OFFSETS[reader.word(index + 2)] * unit[0], unit[1]), index + 4
 
 
 def _which_part_of_day(reader: Reader, index: int, word: str) -> Hit | None:

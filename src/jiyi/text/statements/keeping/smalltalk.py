@@ -13,6 +13,21 @@ __all__ = ["is_small_talk", "says_nothing"]
 # Folded. A sentence made of nothing but these, in any number, says nothing.
 _PHRASES: Final = (
     # Longer ones first: a phrase is not read again as a shorter one.
+    # good wishes
+    (
+        r"have (?:a |an )?(?:very |really )?(?:good|nice|great|lovely|safe|pleasant|wonderful|fun|amazing|excellent)"
+        r" (?:day|one|night|evening|afternoon|morning|week|weekend|time|trip|flight|journey|holidays?|vacation"
+        r"|drive|ride|stay|meal|rest|break)(?: (?:today|tonight|tomorrow|there|too|everyone))?|have fun"
+    ),
+    r"(?:safe|happy) travels?|(?:drive|travel|get home|fly) safe(?:ly)?|bon voyage|bon app[eé]tit|sweet dreams",
+    r"sleep (?:well|tight)|get well soon|(?:i )?hope you feel better(?: soon)?|rest well|get some (?:rest|sleep)",
+    r"stay (?:safe|well)|(?:best of luck|good luck)(?: with (?:it|that|everything)| there| tomorrow| today)?",
+    r"enjoy(?: yourself| it| that| (?:your|the) (?:day|evening|weekend|trip|meal|holiday|vacation|flight|stay|rest))?",
+    r"(?:happy (?:birthday|new year|holidays|easter|anniversary)|merry christmas)(?: to you)?",
+    r"(?:路上|开车|骑车|出门|一路|注意)(?:要|多)?(?:小心|当心|慢点|注意安全|平安|顺风|安全)|一帆风顺|万事如意|早日康复",
+    r"(?:旅途|旅行|一路|出行|用餐|玩得)(?:愉快|顺利|开心|平安|顺风|高兴)(?:点|些)?|不着急|不急",
+    r"(?:你|您)?(?:好好|早点|早些|多多?)(?:休息|睡|睡觉|保重)(?:吧|啊|哦)?|(?:多喝热水|慢慢来|别担心)(?:吧|啊|哦)?",
+    r"祝(?:你们?|您|大家)[^，。！？,.!?\s]{0,4}(?:愉快|顺利|开心|快乐|好运|成功|平安)",
     r"don'?t tell anyone|keep it (?:between us|to yourself)",
     r"no (?:problem|worries|way)(?: at all)?",
     r"well done|good (?:idea|point|job|to know)|never ?mind|sure thing|of course",
@@ -51,8 +66,8 @@ _PHRASES: Final = (
     r"(?:今天|外面|今儿)?天气(?:真|很|好|太|挺)?(?:好|不错|冷|热|差|糟糕?)(?:了|啊|呀|呢)*",
     # good-byes
     r"bye(?: bye)?|goodbye|see (?:you|ya)(?: (?:later|soon|tomorrow|around|then|next time))?",
+    r"take care|cya|ttyl|later|you too",
     r"talk to you (?:later|soon)",
-    r"have a (?:good|nice|great|lovely) (?:day|one|night|evening|weekend|time)|take care|cya|ttyl|later|you too",
     r"(?:再见|拜拜?|回头见|明天见|下次见|回聊|先这样|改天聊|下次聊|慢走|保重|祝你(?:好运|顺利|愉快|开心))[啦了吧哦]*",
     r"(?:周末|假期)愉快|(?:节日|新年|生日)快乐",
     # sighs
