@@ -109,10 +109,10 @@ def stores(*, held_out: bool = False, folder: Path = SETS) -> Iterator[Store]:
         ]
         yield Store(f"facts {language}", memories, asked)
         if not held_out:
-            yield _chat(language, folder)
+            yield read_chat(language, folder)
 
 
-def _chat(language: str, folder: Path) -> Store:
+def read_chat(language: str, folder: Path) -> Store:
     turns = {
         turn["id"]: {
             "key": turn["id"],

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from jiyi.recall.kinds import Evidence, are_mixed, in_one_order, not_above_the_one_before, with_dated_facts
 from jiyi.recall.settings import DECIMALS, WITH_MEANING, WORDS_ALONE, ScoringWeights
 from jiyi.text.bm25 import idf, length_norm, saturated
 
@@ -155,6 +156,9 @@ class Scores(NamedTuple):
 def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = True) -> Scores:
     """Score the candidates. Nothing but the arguments matters, so every engine gives the same order."""
     nothing = np.zeros(len(candidates.scored))
+    mixed = keyword and are_mixed(candidates)
+    if mixed and candidates.cosine is not None:
+        candidates = with_dated_facts(candidates, weights)
     near = _neighbour_weights(candidates, weights)
     lexical_parts, information, confidence = _lexical(candidates, weights, near)
     lexical = _sum(lexical_parts)
@@ -194,7 +198,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         parts["attribute"] = np.where(candidates.standalone, weights.standalone_attribute, weights.attribute) * states
         own_score = own_score + parts["attribute"]
     total = own_score
-    same_period = _same_period(candidates, own_score, weights) if keyword else None
+    same_period = _same_period(candidates, own_score, weights, mixed=mixed) if keyword else None
     if same_period is not None:
         parts["same_period"] = weights.same_period * same_period * fits
         total = own_score + parts["same_period"]
@@ -202,6 +206,9 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     above_mean = None
     if similarity is not None:
         above_mean = np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
+        if mixed:
+            factors = in_one_order(total, Evidence(information, above_mean, related), candidates)
+            parts, total = {name: part * factors for name, part in parts.items()}, total * factors
     related = nothing if related is None else related
     relevance = _relevance(total, information, None if by_time else above_mean, related, questions, candidates)
     shown = lexical if keyword else nothing
@@ -329,6 +336,8 @@ def _information(
     if date is not None:
         best += float(date.max(initial=0.0)) / whole
     together = min(1.0, best / weights.information)
+    if candidates.cosine is None and are_mixed(candidates):
+        return information, np.full_like(share, together)
     by_itself = min(1.0, best / weights.standalone_information) ** weights.standalone_power
     return information, np.where(candidates.standalone, by_itself, together)
 
@@ -379,12 +388,7 @@ def _relevance(
     logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
     found = 1.0 / (1.0 + np.exp(-logit))
     found *= 1.0 - questions if candidates.query_is_question else 1.0
-    # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
-    ascending = np.argsort(compared := total.round(DECIMALS))
-    ordered = compared[ascending]
-    lowest = np.minimum.accumulate(found[ascending][::-1])[::-1]
-    found[ascending] = lowest[ordered.searchsorted(ordered)]
-    return found
+    return not_above_the_one_before(found, total)
 
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
@@ -424,11 +428,13 @@ def _standing_out(candidates: Candidates, smoothed: Floats, minimum: float) -> F
     return np.clip(above / max(_best_answer(above, candidates), minimum), -1.0, 1.0)
 
 
-def _same_period(candidates: Candidates, own_score: Floats, weights: ScoringWeights) -> Floats | None:
+def _same_period(
+    candidates: Candidates, own_score: Floats, weights: ScoringWeights, *, mixed: bool = False
+) -> Floats | None:
     """Several good candidates of a few days: that is when it was. The share of all that is good around each one's day.
 
     What is told of one event is spread over the days around it, so that other days count less and less by distance.
-    `None` where nothing good has a day.
+    `None` where nothing good has a day. Among several kinds (`mixed`) a text without a day is a day of its own.
     """
     best = float(own_score.max(initial=0.0))
     dated = candidates.day >= 0
@@ -440,4 +446,4 @@ def _same_period(candidates: Candidates, own_score: Floats, weights: ScoringWeig
     speaking = np.flatnonzero((shares >= _MIN_SHARE) & (days >= 0))
     distance = np.abs(days[:, None] - days[speaking])
     around = np.exp(-distance / weights.same_period_days) @ shares[speaking]
-    return np.where(dated, around[which], 0.0)
+    return np.where(dated, around[which], good / good.sum() if mixed else 0.0)
