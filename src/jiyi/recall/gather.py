@@ -14,7 +14,8 @@ from jiyi.model import clock
 from jiyi.model.entry import REFLECTION_TYPE
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TIMED
-from jiyi.recall.scorer import BARE, NOBODY, Candidates, FieldCounts
+from jiyi.recall.evidence import BARE
+from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
 from jiyi.text.questions import asks_about_requests, is_question
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words

@@ -15,11 +15,12 @@ A question that names a date is answered by what was then, and the kinds are not
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from jiyi.recall.settings import DECIMALS, WITH_MEANING, ScoringWeights
+from jiyi.recall.evidence import Evidence, absolute, not_above_the_one_before
+from jiyi.recall.settings import WITH_MEANING, ScoringWeights
 
 if TYPE_CHECKING:
     from jiyi.recall.scorer import Candidates, Floats
@@ -28,15 +29,6 @@ _BEHIND: Final = 3.0
 """How much evidence it costs to be behind the best of one's kind by the whole score."""
 _OWN_ORDER: Final = 1e-6
 """So much of its own score keeps a candidate before the next of its kind, where both have the same evidence."""
-
-
-class Evidence(NamedTuple):
-    """What says of each candidate how well it answers, whatever kind it is."""
-
-    information: Floats
-    above_mean: Floats
-    """The cosine above the mean, 0 where there is no vector."""
-    related: Floats | None
 
 
 def are_mixed(candidates: Candidates) -> bool:
@@ -69,22 +61,10 @@ def in_one_order(total: Floats, evidence: Evidence, candidates: Candidates) -> F
     return factors
 
 
-def not_above_the_one_before(values: Floats, scores: Floats) -> Floats:
-    """The values, none above that of a better score. Equal scores get the least of their group, in whatever order."""
-    ascending = np.argsort(compared := scores.round(DECIMALS))
-    ordered = compared[ascending]
-    lowest = np.minimum.accumulate(values[ascending][::-1])[::-1]
-    found = np.empty_like(values)
-    found[ascending] = lowest[ordered.searchsorted(ordered)]
-    return found
-
-
 def _absolute(evidence: Evidence, candidates: Candidates) -> Floats:
-    above = evidence.above_mean
+    above = np.zeros_like(evidence.information) if evidence.above_mean is None else evidence.above_mean
     if candidates.cosine is not None and candidates.has_neighbours:
         cosine = np.append(np.where(np.isfinite(candidates.cosine), candidates.cosine, -np.inf), -np.inf)
         near = cosine[candidates.neighbours].max(axis=1) - candidates.mean_cosine
         above = (above + np.maximum(above, near)) / 2
-    known = WITH_MEANING
-    found = known.information * evidence.information**known.power + known.similarity * above
-    return found if evidence.related is None else found + known.related * evidence.related
+    return absolute(evidence, above)
