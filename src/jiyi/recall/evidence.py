@@ -61,7 +61,7 @@ def looked_up(candidates: Candidates) -> Floats | None:
 
 
 def relevance(total: Floats, evidence: Evidence, questions: Floats, candidates: Candidates) -> Floats:
-    """The probability that each answers, never above that before it; `questions`: how far each was asked before."""
+    """The probability that each answers; `questions`: how far each was asked before."""
     information, above_mean = evidence.information, evidence.above_mean
     best = best_answer(total, candidates)
     behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
@@ -84,7 +84,7 @@ def relevance(total: Floats, evidence: Evidence, questions: Floats, candidates: 
     logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
     found = 1.0 / (1.0 + np.exp(-logit))
     found *= 1.0 - questions if candidates.query_is_question else 1.0
-    return not_above_the_one_before(found, total)
+    return found
 
 
 def absolute(evidence: Evidence, above_mean: Floats) -> Floats:

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from jiyi.recall.evidence import Evidence, best_answer, looked_up, relevance
+from jiyi.recall.evidence import Evidence, best_answer, looked_up, not_above_the_one_before, relevance
 from jiyi.recall.kinds import are_mixed, in_one_order, with_dated_facts
 from jiyi.recall.settings import DECIMALS, ScoringWeights
 from jiyi.text.bm25 import idf, length_norm, saturated
@@ -175,7 +175,11 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
             parts = {name: part * factor for name, part in lexical_parts.items()}
         if smoothed is not None:
             if (information >= 1.0).any():
-                weights = replace(weights, standalone_dense=weights.standalone_dense_named)
+                weights = replace(
+                    weights,
+                    standalone_dense=weights.standalone_dense_named,
+                    standalone_related=weights.standalone_related_named,
+                )
             parts = _with_meaning(parts, candidates, weights, smoothed, related)
     elif smoothed is not None:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
@@ -198,10 +202,15 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     if mixed and above_mean is not None:
         factors = in_one_order(total, evidence, candidates)
         parts, total = {name: part * factors for name, part in parts.items()}, total * factors
-    found = relevance(total, evidence, questions, candidates)
+    order = total
+    if keyword and smoothed is not None and not candidates.query_is_question:
+        found_by_words = weights.looked_up * information**weights.looked_up_power * (1.0 - questions)
+        parts["words"] = parts.get("words", nothing) + found_by_words
+        order = total + found_by_words
+    found = not_above_the_one_before(relevance(total, evidence, questions, candidates), order)
     shown = lexical if keyword else nothing
     named = {name: parts.get(name, nothing) for name in PARTS}
-    return Scores(total, found, named, shown, information, similarity, above_mean, related)
+    return Scores(order, found, named, shown, information, similarity, above_mean, related)
 
 
 def _asked_before(candidates: Candidates, information: Floats, weights: ScoringWeights) -> Floats:
