@@ -7,14 +7,18 @@ other fact told in a conversation.
 
 from __future__ import annotations
 
+import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench.knowing import Asked, Store, read, read_chat
+from bench.knowing import MODES, SETS, Asked, Hit, Store, ask, read, read_chat, recall_at
+from bench.recall import RememberingEmbedder
+from jiyi.providers.bundled import BundledEmbedder
 
-__all__ = ["mixed_stores"]
+__all__ = ["mixed_stores", "report_mixed"]
 
 _FIRST_DAY = datetime(2025, 1, 4, 9, tzinfo=UTC)
 _DAYS_APART = timedelta(days=4, hours=5)
@@ -65,3 +69,22 @@ def _told(language: str, facts: Sequence[tuple[str, str]]) -> Iterator[tuple[str
         yield key, {"key": key, "content": content, "position": 2 * place, **common}
         reply = f"reply {number}"
         yield reply, {"key": reply, "content": _REPLY[language], "position": 2 * place + 1, **common}
+
+
+def report_mixed(folders: Sequence[Path]) -> list[str]:
+    """A table of the right answers by mode, over all these sets."""
+    embedder = RememberingEmbedder(BundledEmbedder())
+    found: dict[tuple[str, str], dict[str, list[tuple[Asked, list[Hit]]]]] = defaultdict(lambda: defaultdict(list))
+    for folder in folders:
+        for store in mixed_stores(folder, SETS):
+            with tempfile.TemporaryDirectory() as place:
+                results = ask(store, Path(place), embedder, removing=False)
+            for kind, answers in results.items():
+                for mode in MODES:
+                    found[store.name, kind][mode] += answers.hits[mode]
+    lines = ["# Stores of several kinds of memories (R@1 / R@5, percent)", ""]
+    lines += ["| store, questions | " + " | ".join(MODES) + " |", "|---|" + "---|" * len(MODES)]
+    for (store_name, kind), by_mode in found.items():
+        cells = [f"{recall_at(by_mode[mode], 1):.1f} / {recall_at(by_mode[mode], 5):.1f}" for mode in MODES]
+        lines.append(f"| {store_name}, {kind} ({len(by_mode['hybrid'])}) | " + " | ".join(cells) + " |")
+    return lines

@@ -15,11 +15,14 @@ For each candidate, over the terms of the question, with the weights w (`Scoring
     own        = (confidence·lexical/best + w.dense·dense + w.related·related)
                  · (1 − w.question · share of bare questions; `_ASKED_BEFORE` for the same question, asked before)
                  of a standalone text w.standalone_dense·dense (w.standalone_dense_named where one has all words) +
-                 w.standalone_related·related, and beside others (1 + w.dense)/(1 + w.standalone_dense) of the sum
+                 w.standalone_related·related (w.standalone_related_named), for a word itself at least as much as for
+                 the best other word; and beside others (1 + w.dense)/(1 + w.standalone_dense) of the sum
                  + w.answer_kind where it has a time, a number or a place that is asked for; not for records
                  + w.attribute (w.standalone_attribute) where it states the attribute of a person that is asked for
     score      = own + w.same_period · Σ (own/best)^w.same_period_power · exp(−days between / w.same_period_days)
                  / Σ (own/best)^w.same_period_power of all
+                 of several kinds of texts in one order (`recall.kinds`)
+                 + w.looked_up · information^w.looked_up_power, if the query is no question
 
 The order goes by `score`, or by the date alone for whatever was at a time ("what did I do last Wednesday"). `relevance`
 is what a reader can compare between questions: the probability that the candidate answers, from `matched`², the cosine
@@ -40,6 +43,7 @@ import numpy as np
 
 from jiyi.recall.evidence import Evidence, best_answer, looked_up, not_above_the_one_before, relevance
 from jiyi.recall.kinds import are_mixed, in_one_order, with_dated_facts
+from jiyi.recall.periods import same_period
 from jiyi.recall.settings import DECIMALS, ScoringWeights
 from jiyi.text.bm25 import idf, length_norm, saturated
 
@@ -60,7 +64,6 @@ PARTS: Final = (
     *("dense", "related", "question", "answer_kind", "attribute", "same_period"),
 )
 """The parts of a score, in the order in which they are shown."""
-_MIN_SHARE = 1e-3
 _OWN = ("words", "bigrams", "dense", "related")
 """Parts that come from the text of the candidate, not from what stands around it."""
 _BESIDE = ("answer_kind", "attribute", "same_period")
@@ -204,7 +207,8 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         parts, total = {name: part * factors for name, part in parts.items()}, total * factors
     order = total
     if keyword and smoothed is not None and not candidates.query_is_question:
-        found_by_words = weights.looked_up * information**weights.looked_up_power * (1.0 - questions)
+        has_words = sum(lexical_parts[name] for name in ("words", "bigrams") if name in lexical_parts) > 0
+        found_by_words = weights.looked_up * information**weights.looked_up_power * has_words * (1.0 - questions)
         parts["words"] = parts.get("words", nothing) + found_by_words
         order = total + found_by_words
     found = not_above_the_one_before(relevance(total, evidence, questions, candidates), order)
@@ -244,9 +248,9 @@ def _beside_its_fit(
     if (states := candidates.states_attribute) is not None:
         found["attribute"] = np.where(candidates.standalone, weights.standalone_attribute, weights.attribute) * states
         own_score = own_score + found["attribute"]
-    same_period = _same_period(candidates, own_score, weights, mixed=mixed)
-    if same_period is not None:
-        found["same_period"] = weights.same_period * same_period * fits
+    around = same_period(candidates, own_score, weights, mixed=mixed)
+    if around is not None:
+        found["same_period"] = weights.same_period * around * fits
     return found
 
 
@@ -258,7 +262,10 @@ def _with_meaning(
     dense_weight = np.where(standalone, standalone_dense, weights.dense)
     parts = words | {"dense": dense_weight * _standing_out(candidates, smoothed, weights.spread)}
     if related is not None:
-        parts["related"] = np.where(standalone, weights.standalone_related, weights.related) * related
+        related_weight = np.where(standalone, weights.standalone_related, weights.related)
+        by_words = sum(words[name] for name in ("words", "bigrams") if name in words)
+        of_itself = np.maximum(0.0, related_weight * _instead_of_itself(candidates) - by_words)
+        parts["related"] = related_weight * related + of_itself
     if standalone.all() or not standalone.any():
         return parts
     # A standalone text that fits in full gets as much as any other text that fits in full.
@@ -387,6 +394,16 @@ def _related(candidates: Candidates) -> Floats | None:
     return candidates.related @ specificity / float(specificity.sum())
 
 
+def _instead_of_itself(candidates: Candidates) -> Floats:
+    """What each would get for its words of the question, if they were the best of the other words for them.
+
+    No other word says more than the word itself; of an everyday word, which may be there by chance, it is not so sure.
+    """
+    field = candidates.words
+    said = (field.tf[candidates.scored] > 0) * candidates.related.max(axis=0)
+    return said @ field.specificity**2 / float(field.specificity.sum())
+
+
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
     field = candidates.conversation_counts
     norms = _norms(field.length, field.mean_length, weights)
@@ -422,24 +439,3 @@ def _standing_out(candidates: Candidates, smoothed: Floats, minimum: float) -> F
     """How far each is above the usual similarity, as a share of how far the best is, which is at least `minimum`."""
     above = smoothed - candidates.mean_cosine
     return np.clip(above / max(best_answer(above, candidates), minimum), -1.0, 1.0)
-
-
-def _same_period(
-    candidates: Candidates, own_score: Floats, weights: ScoringWeights, *, mixed: bool = False
-) -> Floats | None:
-    """Several good candidates of a few days: that is when it was. The share of all that is good around each one's day.
-
-    What is told of one event is spread over the days around it, so that other days count less and less by distance.
-    `None` where nothing good has a day. Among several kinds (`mixed`) a text without a day is a day of its own.
-    """
-    best = float(own_score.max(initial=0.0))
-    dated = candidates.day >= 0
-    if best <= 0 or not dated.any():
-        return None
-    good = np.maximum(own_score / best, 0.0) ** weights.same_period_power
-    days, which = np.unique(candidates.day, return_inverse=True)
-    shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
-    speaking = np.flatnonzero((shares >= _MIN_SHARE) & (days >= 0))
-    distance = np.abs(days[:, None] - days[speaking])
-    around = np.exp(-distance / weights.same_period_days) @ shares[speaking]
-    return np.where(dated, around[which], good / good.sum() if mixed else 0.0)
