@@ -58,7 +58,6 @@ TOLD = (
 )
 QUESTIONS = (
     ("How old is Mikolaj?", "eleven"),
-    ("Who cares for the bees?", "Ferdinand"),
     ("What does the club cost?", "120 euros"),
     ("Where does the choir practise?", "old mill"),
     ("Who tunes our piano?", "Okafor"),
@@ -121,6 +120,24 @@ def test_what_answers_comes_first_whatever_kind_of_memory_it_is(
         if question.isascii() != chinese and answer not in present(memory.recall(question, 1, now=NOW)[0]).content
     ]
     assert missed == []
+
+
+@pytest.mark.parametrize(
+    ("fact", "event", "query"),
+    [
+        ("Our son Mikolaj is eleven and plays the cello", "Mikolaj got his first glasses", "How old is Mikolaj?"),
+        ("Ferdinand looks after the bees", "The bees swarmed", "Who cares for the bees?"),
+        ("俱乐部一年一百二十元", "加入了俱乐部", "俱乐部要多少钱"),
+        ("车险买的是平安", "车在车库刮花了", "车的保险是哪家"),
+    ],
+)
+def test_of_two_memories_the_fact_that_answers_comes_before_the_dated_event(
+    open_memory: OpenMemory, bundled_embedder: Embedder, fact: str, event: str, query: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.store("fact", fact)
+    memory.store("event", event, occurred_at=NOW - timedelta(days=100))
+    assert memory.recall(query, now=NOW)[0].key == "fact"
 
 
 @pytest.mark.parametrize(

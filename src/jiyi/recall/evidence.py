@@ -9,6 +9,8 @@ import numpy as np
 from jiyi.recall.settings import DECIMALS, WITH_MEANING, WORDS_ALONE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from jiyi.recall.scorer import Candidates, Floats
 
 BARE: Final = 0.99
@@ -45,13 +47,13 @@ def looked_up(candidates: Candidates) -> Floats | None:
     if candidates.query_is_question:
         return None
     words, pairs = candidates.words, candidates.bigrams
-    has = np.zeros(len(candidates.scored), dtype=np.bool_)
+    has: NDArray[np.bool_] = np.zeros(len(candidates.scored), dtype=np.bool_)
     specificity = 0.0
     if candidates.maximal_words.any():
-        has = (words.tf[candidates.scored][:, candidates.maximal_words] > 0).all(axis=1)
+        has = np.all(words.tf[candidates.scored][:, candidates.maximal_words] > 0, axis=1)
         specificity = float(words.specificity[candidates.maximal_words].max())
     if pairs is not None and len(pairs.df):
-        has |= (pairs.tf[candidates.scored] > 0).all(axis=1)
+        has = np.logical_or(has, (pairs.tf[candidates.scored] > 0).all(axis=1))
         specificity = max(specificity, float(pairs.specificity.max()))
     count = int(has.sum())
     if not count:

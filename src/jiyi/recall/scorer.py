@@ -401,7 +401,8 @@ def _instead_of_itself(candidates: Candidates) -> Floats:
     """
     field = candidates.words
     said = (field.tf[candidates.scored] > 0) * candidates.related.max(axis=0)
-    return said @ field.specificity**2 / float(field.specificity.sum())
+    found: Floats = said @ field.specificity**2 / float(field.specificity.sum())
+    return found
 
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
