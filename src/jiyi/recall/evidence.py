@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BARE: Final = 0.99
 """From this share on a text is nothing but a question."""
-_FEW: Final = 3
+_MAX_SOUGHT: Final = 3
 """So many texts may have all words of a query before each is less likely to be the one that is looked for."""
 
 
@@ -58,7 +58,7 @@ def looked_up(candidates: Candidates) -> Floats | None:
     count = int(has.sum())
     if not count:
         return None
-    logit = WORDS_ALONE.by_words(specificity, 0.0) - np.log(max(1.0, count / _FEW))
+    logit = WORDS_ALONE.by_words(specificity, 0.0) - np.log(max(1.0, count / _MAX_SOUGHT))
     return np.where(has, logit, -np.inf)
 
 
