@@ -364,6 +364,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         lines = report_mixed([options.sets] if options.sets != SETS else MIXED)
         console.print("\n".join(lines), markup=False)
+        options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "knowing-mixed.md").write_text("\n".join(lines) + "\n", "utf-8")
         return 0
     results = measure(held_out=options.held_out, folder=options.sets)
