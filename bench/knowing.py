@@ -4,6 +4,7 @@
     python -m bench.knowing --held-out               (the questions that no rule was tuned on)
     python -m bench.knowing --held-out --sets FOLDER --out FOLDER
                                                      (other facts.{en,zh}.jsonl and questions.{en,zh}.held_out.jsonl)
+    python -m bench.knowing --mixed                  (sets of facts in one store with chats, with dates, as messages)
     python -m bench.knowing --fit                    (also fits the calibration: constants, and AUC of left-out stores)
 
 The sets in bench/sets/recall were written before any rule was tuned, by people who did not see the rules: 200 facts a
@@ -41,6 +42,8 @@ from jiyi.sync import AgentMemory
 SETS = Path(__file__).resolve().parent / "sets" / "recall"
 OTHERS = {"second set": SETS / "unseen", "third set": SETS / "third", "fourth set": SETS / "fourth"}
 """Sets that were measured before anything was tuned to them, and belong to the fit since."""
+MIXED = [SETS / name for name in ("third", "fifth", "seventh", "ninth")]
+"""The sets of facts that are put into one store with other kinds of memories."""
 MODES = ("hybrid", "keyword", "semantic")
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 LIMIT = 10
@@ -109,10 +112,10 @@ def stores(*, held_out: bool = False, folder: Path = SETS) -> Iterator[Store]:
         ]
         yield Store(f"facts {language}", memories, asked)
         if not held_out:
-            yield _chat(language, folder)
+            yield read_chat(language, folder)
 
 
-def _chat(language: str, folder: Path) -> Store:
+def read_chat(language: str, folder: Path) -> Store:
     turns = {
         turn["id"]: {
             "key": turn["id"],
@@ -133,15 +136,17 @@ def _chat(language: str, folder: Path) -> Store:
     return Store(f"chat {language}", turns, asked)
 
 
-def ask(store: Store, folder: Path, embedder: Any, modes: Sequence[str] = MODES) -> dict[str, Found]:
-    """Every question, with its answers and without them."""
+def ask(
+    store: Store, folder: Path, embedder: Any, modes: Sequence[str] = MODES, *, removing: bool = True
+) -> dict[str, Found]:
+    """Every question, with its answers and, where they are to be removed too, without them."""
     found: dict[str, Found] = defaultdict(Found)
     with AgentMemory.open(folder, embedder=embedder, time_zone="UTC", background_indexing=False) as memory:
         memory.store_many(list(store.memories.values()))
         for asked in store.questions:
             for mode in modes:
                 found[asked.kind].hits[mode].append((asked, hits(memory, asked, mode)))
-            if asked.gold:
+            if asked.gold and removing:
                 for key in asked.gold:
                     memory.forget(key)
                 for mode in modes:
@@ -348,10 +353,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--mixed", action="store_true")
     parser.add_argument("--sets", type=Path, default=SETS, help="another folder with files of the same names")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args(arguments)
     console = Console(width=150)
+    if options.mixed:
+        # It builds its stores from those of this module.
+        from bench.mixed_stores import report_mixed
+
+        lines = report_mixed([options.sets] if options.sets != SETS else MIXED)
+        console.print("\n".join(lines), markup=False)
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "knowing-mixed.md").write_text("\n".join(lines) + "\n", "utf-8")
+        return 0
     results = measure(held_out=options.held_out, folder=options.sets)
     suffix = " --held-out" if options.held_out else ""
     lines = [

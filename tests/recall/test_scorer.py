@@ -294,10 +294,13 @@ def test_the_kind_of_answer_counts_only_beside_words_or_meaning() -> None:
     assert kind.tolist() == [WEIGHTS.answer_kind, 0, 0]
 
 
-def test_a_conversation_has_no_day() -> None:
-    shown = score(candidates(counts([[1], [1]]), day=[NOBODY, 3]), WEIGHTS).parts["same_period"]
-    assert shown[0] == 0
-    assert shown[1] > 0
+def test_messages_have_no_day() -> None:
+    assert not score(candidates(counts([[1], [1]])), WEIGHTS).parts["same_period"].any()
+
+
+def test_a_day_gives_a_dated_text_nothing_that_a_message_as_good_does_not_get() -> None:
+    message, dated = score(candidates(counts([[1], [1]]), day=[NOBODY, 3]), WEIGHTS).parts["same_period"]
+    assert message == pytest.approx(dated)
 
 
 def test_memories_that_are_all_of_one_day_keep_their_order() -> None:

@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from jiyi.recall.question import Period
     from jiyi.recall.scorer import Candidates, Floats, Rows
     from jiyi.recall.search import Search
-    from jiyi.recall.settings import ScoringWeights
 
 STORED_THEN: Final = 0.75
 """How near to a date a text is that has no time but that it was stored then, where it is asked what happened."""
 _DAY = 86_400_000_000
-_MIN_SHARE = 1e-3
 
 
 def inside_dates(search: Search) -> int:
@@ -80,22 +78,3 @@ def _nearness(moments: Rows, periods: Sequence[Period]) -> Floats:
             edge = np.where(distance <= _DAY, 0.6, np.where(distance <= 3 * _DAY, 0.3, 0.0))
             found = np.maximum(found, edge)
     return found.astype(np.float64)
-
-
-def same_period_of(candidates: Candidates, own_score: Floats, weights: ScoringWeights) -> Floats | None:
-    """Several good candidates of a few days: that is when it was. The share of all that is good around each one's day.
-
-    What is told of one event is spread over the days around it, so that other days count less and less by distance.
-    `None` where nothing good has a day.
-    """
-    best = float(own_score.max(initial=0.0))
-    dated = candidates.day >= 0
-    if best <= 0 or not dated.any():
-        return None
-    good = np.maximum(own_score / best, 0.0) ** weights.same_period_power
-    days, which = np.unique(candidates.day, return_inverse=True)
-    shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
-    speaking = np.flatnonzero((shares >= _MIN_SHARE) & (days >= 0))
-    distance = np.abs(days[:, None] - days[speaking])
-    around = np.exp(-distance / weights.same_period_days) @ shares[speaking]
-    return np.where(dated, around[which], 0.0)

@@ -12,7 +12,8 @@ import numpy as np
 
 from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.dated import date_nearness, inside_dates
-from jiyi.recall.scorer import BARE, NOBODY, Candidates, FieldCounts
+from jiyi.recall.evidence import BARE
+from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
 from jiyi.text.questions import asks_about_requests, is_question
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words

@@ -15,11 +15,14 @@ For each candidate, over the terms of the question, with the weights w (`Scoring
     own        = (confidence·lexical/best + w.dense·dense + w.related·related)
                  · (1 − w.question · share of bare questions; `_ASKED_BEFORE` for the same question, asked before)
                  of a standalone text w.standalone_dense·dense (w.standalone_dense_named where one has all words) +
-                 w.standalone_related·related, and beside others (1 + w.dense)/(1 + w.standalone_dense) of the sum
+                 w.standalone_related·related (w.standalone_related_named), for a word itself at least as much as for
+                 the best other word; and beside others (1 + w.dense)/(1 + w.standalone_dense) of the sum
                  + w.answer_kind where it has a time, a number or a place that is asked for; not for records
                  + w.attribute (w.standalone_attribute) where it states the attribute of a person that is asked for
     score      = own + w.same_period · Σ (own/best)^w.same_period_power · exp(−days between / w.same_period_days)
                  / Σ (own/best)^w.same_period_power of all
+                 of several kinds of texts in one order (`recall.kinds`)
+                 + w.looked_up · information^w.looked_up_power, if the query is no question
 
 The order goes by `score` (`ordering` says where relevance decides), or by the date alone for whatever was at a time
 ("what did I do last Wednesday"). `relevance` is what a reader can compare between questions: the probability that the
@@ -39,8 +42,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from jiyi.recall.dated import information_with_date, of_that_time, same_period_of
-from jiyi.recall.settings import DATED, DECIMALS, WITH_MEANING, WORDS_ALONE, ScoringWeights
+from jiyi.recall.dated import information_with_date, of_that_time
+from jiyi.recall.evidence import Evidence, best_answer, looked_up, relevance
+from jiyi.recall.kinds import are_mixed, in_one_order, with_dated_facts
+from jiyi.recall.periods import same_period
+from jiyi.recall.settings import DECIMALS, ScoringWeights
 from jiyi.text.bm25 import idf, length_norm, saturated
 
 if TYPE_CHECKING:
@@ -51,8 +57,6 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 NOBODY = -1
-BARE: Final = 0.99
-"""From this share on a text is nothing but a question."""
 _SAME_QUESTION: Final = 0.9
 """A bare question with this share of the question's information is the same question, asked before."""
 _ASKED_BEFORE: Final = 0.99
@@ -64,6 +68,8 @@ PARTS: Final = (
 """The parts of a score, in the order in which they are shown."""
 _OWN = ("words", "bigrams", "dense", "related")
 """Parts that come from the text of the candidate, not from what stands around it."""
+_BESIDE = ("answer_kind", "attribute", "same_period")
+"""Parts that say nothing about how well the text fits."""
 
 
 class FieldCounts(NamedTuple):
@@ -160,6 +166,9 @@ class Scores(NamedTuple):
 def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = True) -> Scores:
     """Score the candidates. Nothing but the arguments matters, so every engine gives the same order."""
     nothing = np.zeros(len(candidates.scored))
+    mixed = keyword and are_mixed(candidates)
+    if mixed and candidates.cosine is not None:
+        candidates = with_dated_facts(candidates, weights)
     near = _neighbour_weights(candidates, weights)
     lexical_parts, information, confidence = _lexical(candidates, weights, near)
     lexical = _sum(lexical_parts)
@@ -169,49 +178,85 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     # Only the parts that this question has: each is several calls of numpy, which few candidates do not repay.
     parts: dict[str, Floats] = {}
     if keyword:
-        best = _best_answer(lexical, candidates)
+        best = best_answer(lexical, candidates)
         if best > 0:
             factor = confidence / np.maximum(best, lexical)
             parts = {name: part * factor for name, part in lexical_parts.items()}
         if smoothed is not None:
             if (information >= 1.0).any():
-                weights = replace(weights, standalone_dense=weights.standalone_dense_named)
+                weights = replace(
+                    weights,
+                    standalone_dense=weights.standalone_dense_named,
+                    standalone_related=weights.standalone_related_named,
+                )
             parts = _with_meaning(parts, candidates, weights, smoothed, related)
     elif smoothed is not None:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
         parts["dense"] = smoothed
     own_score = _sum(parts) if parts else nothing
-    questions = nothing
-    if candidates.question_share.any():
-        asked_before = candidates.query_is_question & (information >= _SAME_QUESTION)
-        questions = np.where(asked_before, _ASKED_BEFORE, weights.question) * candidates.question_share
+    questions = _asked_before(candidates, information, weights)
+    if questions.any():
         # A negative score would rise by a share that is taken from it.
         parts["question"] = 0.0 - questions * np.maximum(own_score, 0.0)
         own_score = own_score + parts["question"]
+    total = own_score
+    if keyword:
+        parts |= _beside_its_fit(parts, candidates, own_score, weights, mixed=mixed)
+        for name in _BESIDE:
+            total = total + parts[name] if name in parts else total
+    similarity, above_mean = _similarity(candidates)
+    related = nothing if related is None else related
+    sought = looked_up(candidates) if keyword and not by_time else None
+    evidence = Evidence(information, None if by_time else above_mean, related, sought)
+    if mixed and above_mean is not None:
+        factors = in_one_order(total, evidence, candidates)
+        parts, total = {name: part * factors for name, part in parts.items()}, total * factors
+    order = total
+    if keyword and smoothed is not None and not candidates.query_is_question:
+        has_words = sum(lexical_parts[name] for name in ("words", "bigrams") if name in lexical_parts) > 0
+        found_by_words = weights.looked_up * information**weights.looked_up_power * has_words * (1.0 - questions)
+        parts["words"] = parts.get("words", nothing) + found_by_words
+        order = total + found_by_words
+    found = relevance(total, evidence, questions, candidates)
+    named = {name: parts.get(name, nothing) for name in PARTS}
+    return Scores(order, found, named, lexical if keyword else nothing, information, similarity, above_mean, related)
+
+
+def _asked_before(candidates: Candidates, information: Floats, weights: ScoringWeights) -> Floats:
+    """Which share of its score each loses, because it asks itself."""
+    if not candidates.question_share.any():
+        return candidates.question_share
+    same = candidates.query_is_question & (information >= _SAME_QUESTION)
+    return np.where(same, _ASKED_BEFORE, weights.question) * candidates.question_share
+
+
+def _similarity(candidates: Candidates) -> tuple[Floats | None, Floats | None]:
+    """The cosine of each candidate, and how far it is above the mean."""
+    if candidates.cosine is None:
+        return None, None
+    similarity = candidates.cosine[candidates.scored]
+    return similarity, np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
+
+
+def _beside_its_fit(
+    parts: Mapping[str, Floats], candidates: Candidates, own_score: Floats, weights: ScoringWeights, *, mixed: bool
+) -> dict[str, Floats]:
+    """What a candidate gets for what it holds and when it was, beside how well it fits."""
+    found: dict[str, Floats] = {}
     # What fits neither by words nor by meaning is no answer, whatever stands in it and whenever it was.
     fits = own_score > 0
-    if candidates.answers is not None and keyword:
+    if candidates.answers is not None:
         # Only where the text itself fits: a number or place in a mere neighbour of the answer is none.
         own = sum(parts[name] for name in _OWN if name in parts) > 0
-        parts["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
-        own_score = own_score + parts["answer_kind"]
-    if keyword and (states := candidates.states_attribute) is not None:
-        parts["attribute"] = np.where(candidates.standalone, weights.standalone_attribute, weights.attribute) * states
-        own_score = own_score + parts["attribute"]
-    total = own_score
-    same_period = same_period_of(candidates, own_score, weights) if keyword else None
-    if same_period is not None:
-        parts["same_period"] = weights.same_period * same_period * fits
-        total = own_score + parts["same_period"]
-    similarity = None if candidates.cosine is None else candidates.cosine[candidates.scored]
-    above_mean = None
-    if similarity is not None:
-        above_mean = np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
-    related = nothing if related is None else related
-    relevance = _relevance(total, information, None if by_time else above_mean, related, questions, candidates)
-    shown = lexical if keyword else nothing
-    named = {name: parts.get(name, nothing) for name in PARTS}
-    return Scores(total, relevance, named, shown, information, similarity, above_mean, related)
+        found["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
+        own_score = own_score + found["answer_kind"]
+    if (states := candidates.states_attribute) is not None:
+        found["attribute"] = np.where(candidates.standalone, weights.standalone_attribute, weights.attribute) * states
+        own_score = own_score + found["attribute"]
+    around = same_period(candidates, own_score, weights, mixed=mixed)
+    if around is not None:
+        found["same_period"] = weights.same_period * around * fits
+    return found
 
 
 def _with_meaning(
@@ -226,7 +271,10 @@ def _with_meaning(
         dense = np.where(inside, 0.0, dense)
     parts = words | {"dense": dense}
     if related is not None:
-        parts["related"] = np.where(standalone, weights.standalone_related, weights.related) * related
+        related_weight = np.where(standalone, weights.standalone_related, weights.related)
+        by_words = sum(words[name] for name in ("words", "bigrams") if name in words)
+        of_itself = np.maximum(0.0, related_weight * _instead_of_itself(candidates) - by_words)
+        parts["related"] = related_weight * related + of_itself
     if standalone.all() or not standalone.any():
         return parts
     # A standalone text that fits in full gets as much as any other text that fits in full.
@@ -337,6 +385,8 @@ def _information(
     if date is not None:
         best += float(date.max(initial=0.0)) / whole
     together = min(1.0, best / weights.information)
+    if candidates.cosine is None and are_mixed(candidates):
+        return information, np.full_like(share, together)
     by_itself = min(1.0, best / weights.standalone_information) ** weights.standalone_power
     return information, np.where(candidates.standalone, by_itself, together)
 
@@ -352,48 +402,14 @@ def _related(candidates: Candidates) -> Floats | None:
     return candidates.related @ specificity / float(specificity.sum())
 
 
-def _best_answer(total: Floats, candidates: Candidates) -> float:
-    """The value that the others are measured by: a bare question that was asked before is no answer."""
-    stating = total[candidates.row_question_share[candidates.scored] < BARE]
-    best = float(stating.max(initial=0.0))
-    return best if best > 1e-9 else float(total.max(initial=0.0))
+def _instead_of_itself(candidates: Candidates) -> Floats:
+    """What each would get for its words of the question, if they were the best of the other words for them.
 
-
-def _relevance(
-    total: Floats,
-    information: Floats,
-    above_mean: Floats | None,
-    related: Floats,
-    questions: Floats,
-    candidates: Candidates,
-) -> Floats:
-    """The probability that each answers, by itself; `questions`: how far each was asked before."""
-    best = _best_answer(total, candidates)
-    behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
-    known = WORDS_ALONE if above_mean is None else WITH_MEANING
-    logit: Floats = known.by_words(information, behind)
-    if above_mean is not None:
-        logit += known.similarity * above_mean + known.best_similarity * _best_answer(above_mean, candidates)
-        logit += known.related * related
-        # The kind of the question matters only as far as words of the question are missing.
-        logit += known.personal * candidates.personal * (1.0 - information)
-    if (states := candidates.states_attribute) is not None:
-        # Of many texts that state it, each is less likely to be the one that was meant.
-        logit += known.attribute * states / np.sqrt(max(1.0, float(states.sum())))
-    # By words alone: an earlier question that is looked for, as its vector is unlike an answer's; what has no vector.
-    bare = candidates.row_question_share[candidates.scored] >= BARE
-    sought = candidates.query_is_question & bare & (questions <= 0)
-    sought = sought if candidates.cosine is None else sought | np.isnan(candidates.cosine[candidates.scored])
-    logit = np.where(sought, np.maximum(logit, WORDS_ALONE.by_words(information, behind)), logit)
-    if above_mean is not None and (inside := of_that_time(candidates)) is not None:
-        # "Who came on Friday": that it was on that day is evidence, however unlike the words are.
-        dated = inside & ~bare
-        if candidates.date_alone:
-            # Of several events of that time none is the better answer.
-            behind = np.where(dated, 0.0, behind)
-        logit = np.where(dated, np.maximum(logit, DATED.by_words(information, behind)), logit)
-    found = 1.0 / (1.0 + np.exp(-logit))
-    found *= 1.0 - questions if candidates.query_is_question else 1.0
+    No other word says more than the word itself; of an everyday word, which may be there by chance, it is not so sure.
+    """
+    field = candidates.words
+    said = (field.tf[candidates.scored] > 0) * candidates.related.max(axis=0)
+    found: Floats = said @ field.specificity**2 / float(field.specificity.sum())
     return found
 
 
@@ -431,4 +447,4 @@ def _smoothed(candidates: Candidates, near: Floats | None) -> Floats | None:
 def _standing_out(candidates: Candidates, smoothed: Floats, minimum: float) -> Floats:
     """How far each is above the usual similarity, as a share of how far the best is, which is at least `minimum`."""
     above = smoothed - candidates.mean_cosine
-    return np.clip(above / max(_best_answer(above, candidates), minimum), -1.0, 1.0)
+    return np.clip(above / max(best_answer(above, candidates), minimum), -1.0, 1.0)

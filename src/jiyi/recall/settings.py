@@ -55,6 +55,12 @@ class ScoringWeights:
     """The first where no text has every word of the question, the second where one has: it comes before what is only
     similar."""
     standalone_related: float = 1.1
+    standalone_related_named: float = 0.8
+    """Likewise for other words: no other word says more than the word itself."""
+    looked_up: float = 1.0
+    looked_up_power: float = 3.0
+    """For the share of its information, to this power, that a text has of a query that is no question: who types words
+    wants texts with nearly all of them. For the order alone, not for the relevance."""
     standalone_attribute: float = 0.7
     standalone_information: float = 1.0
     standalone_power: float = 5.0
