@@ -87,7 +87,7 @@ _PER_TEXT: Final = 100
 _WORDS: Final = re.compile("A?a+|A+")
 _RARE: Final = re.compile("a{11,}|Aa{5,}")
 _SIGNS: Final = re.compile(r"\.+")
-_SPACES: Final = re.compile("  +|\n+ *| (?=[0123])")  # a single space belongs to the word after it, not to a number
+_SPACES: Final = re.compile("  +|\n+| (?=[0123])")  # a single space belongs to the word after it, not to a number
 
 
 class _Classes(dict[int, str]):
