@@ -45,7 +45,8 @@ def test_what_was_said_is_found_with_its_place(open_memory: OpenMemory, mode: st
 def test_only_what_people_and_the_assistant_said_is_found(memory: AgentMemory) -> None:
     memory.save_conversation_history("harbour", MESSAGES)
     found = {
-        hit.position: hit.source.trust for hit in memory.recall("sailor Ines pier nine 海燕号 assistant lookup", 50)
+        hit.position: hit.source.trust
+        for hit in memory.recall("sailor Ines pier nine 海燕号 assistant lookup", 50, duplicates=True)
     }
     assert found == {1: "user", 2: "agent", 5: "user"}
 
@@ -187,7 +188,7 @@ def test_a_message_without_words_is_saved_and_not_indexed(memory: AgentMemory, c
 
 def test_messages_survive_deleting_and_rebuilding_the_indexes(memory: AgentMemory) -> None:
     memory.save_conversation_history("harbour", MESSAGES)
-    before = memory.recall("Ines 海燕号")
+    before = memory.recall("Ines 海燕号", duplicates=True)
     memory.rebuild()
-    assert memory.recall("Ines 海燕号") == before
+    assert memory.recall("Ines 海燕号", duplicates=True) == before
     assert len(before) == 3
