@@ -54,16 +54,17 @@ def fit_attributes(vectors: Matrix, lines: Lines) -> Matrix:
     return found.astype(np.float16).astype(np.float32)
 
 
-def matches_of(vectors: Matrix, lines: Lines, pairs: Sequence[Pair]) -> list[list[AttributeMatch]]:
+def matches_of(vectors: Matrix, lines: Lines, groups: Sequence[Sequence[Pair]]) -> list[list[list[AttributeMatch]]]:
     """The attributes of each message against those of older texts, by models that have not seen its line."""
     single = np.array(list(attributes().values()), dtype=np.float32)
     chance = random.Random(3)
     fold_of = {line: chance.randrange(_FOLDS) for line, _ in lines}
-    found: list[list[AttributeMatch]] = [[] for _ in pairs]
+    found: list[list[list[AttributeMatch]]] = [[[] for _ in group] for group in groups]
     for number in (None, *range(_FOLDS)):
         model = AttributeModel(fit_attributes(vectors, [each for each in lines if fold_of[each[0]] != number]), single)
         about = model.probabilities(vectors)
-        for place, (said, known, line) in enumerate(pairs):
-            if (None if line is None else fold_of[line]) == number:
-                found[place] = model.matches(about[list(said)], about[list(known)])
+        for group, of_group in zip(groups, found, strict=True):
+            for place, (said, known, line) in enumerate(group):
+                if (None if line is None else fold_of[line]) == number:
+                    of_group[place] = model.matches(about[list(said)], about[list(known)])
     return found

@@ -31,6 +31,7 @@ from bench.judgement_sets import (
 )
 from jiyi.longterm.attribute_model import AttributeMatch
 from jiyi.longterm.classifier import domain_row, worth_keeping_row
+from jiyi.longterm.corrections import anonymous
 from jiyi.longterm.duplicates import lexical_features
 from jiyi.longterm.pair_evidence import PairEvidence, message_evidence, pair_evidence
 from jiyi.longterm.pair_network import texts_of_message
@@ -40,6 +41,7 @@ from jiyi.longterm.replacement import (
     change_row,
     likeness,
     pair_features,
+    piece_rows,
 )
 from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
@@ -48,7 +50,7 @@ from jiyi.text.statements.about.subject_phrases import compared_subjects
 from jiyi.text.statements.about.subjects import subject_of
 from jiyi.text.statements.about.topics import topics_of
 from jiyi.text.statements.keeping.statement_features import asks
-from jiyi.text.statements.parts.claims import clauses_of, only_asks, split_claims
+from jiyi.text.statements.parts.claims import clauses_of, only_asks, pieces_of, split_claims
 from jiyi.text.statements.replacing.change_words import ends, ends_life, ends_love, is_temporary, without_unchanged
 
 NOT_WORTH, NO_DOMAIN = "-", "+"
@@ -228,20 +230,40 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The parts of an older fact, and which of them is replaced."""
+
+    writer: str
+    text: str
+    rows: list[list[float]]
+    right: int
+    said: tuple[int, ...]
+    """The rows of the clauses of the message and of the whole in the matrix of vectors."""
+    known: tuple[int, ...]
+    """Those of the parts."""
+    line: AttributeLine | None
+
+
+@dataclass(frozen=True, slots=True)
 class Examples:
     """All rows of features, made once: a training takes those that it may see."""
 
     worth: list[Example]
     domains: list[Example]
     steps: list[Step]
+    pieces: list[Group]
     attributes: NDArray[np.float32]
     """The weights of the attributes: they are learned from lines that no writer of a set has written."""
     matches: list[list[AttributeMatch]]
     """Of each step how likely the older claims are about the same attribute as its message."""
+    matches_of_pieces: list[list[AttributeMatch]]
+    """The same for the parts of facts."""
 
 
-def examples(writers: Sequence[str], vectors: Vectors, more_steps: Sequence[Step] = ()) -> Examples:
-    """What is learned from, as rows of features; with steps from elsewhere."""
+def examples(
+    writers: Sequence[str], vectors: Vectors, more_steps: Sequence[Step] = (), more_pieces: Sequence[Group] = ()
+) -> Examples:
+    """What is learned from, as rows of features; with steps and parts of facts from elsewhere."""
     rounds = [
         (writer, item)
         for writer in writers
@@ -256,7 +278,9 @@ def examples(writers: Sequence[str], vectors: Vectors, more_steps: Sequence[Step
     vectors.prepare([claim.text for text in labelled for claim in split_claims(text)])
     vectors.prepare([each.text for _, item in rounds for each in split_claims(item["user"])])
     vectors.prepare([text for s in known for m in s.messages for text in (m, *(c.text for c in split_claims(m)))])
-    vectors.prepare([text for s in known for m in s.messages for text in clauses_of(m)])
+    vectors.prepare([text for s in known for m in s.messages for text in (*clauses_of(m), *pieces_of(m))])
+    pieces = _pieces(known, vectors)
+    pieces += more_pieces
     steps = [*_steps(known, vectors), *more_steps]
     lines = [(line, tuple(map(vectors.number, texts_about(line)))) for line in attribute_lines()]
     found = vectors.matrix()
@@ -264,8 +288,9 @@ def examples(writers: Sequence[str], vectors: Vectors, more_steps: Sequence[Step
         _worth(rounds, plain, [said for said in known if said.line is None], vectors),
         _domains(rounds, plain + of_domains, vectors),
         steps,
+        pieces,
         fit_attributes(found, lines),
-        matches_of(found, lines, [(e.said, e.known, e.line) for e in steps]),
+        *matches_of(found, lines, [[(e.said, e.known, e.line) for e in group] for group in (steps, pieces)]),
     )
 
 
@@ -419,7 +444,30 @@ class Reader:
         return replace(self.fact(text), clauses=tuple(found))
 
 
-def in_brackets(text: str, gone: Sequence[Any], said: Said) -> int:
+def _pieces(known: Sequence[Said], vectors: Vectors) -> list[Group]:
+    """Which part of a fact is replaced."""
+    reader = Reader(vectors)
+    groups: list[Group] = []
+    for each in known:
+        for changed, gone in each.gone.items():
+            said = without_unchanged(each.messages[changed])
+            for claim in (c.text for m in each.messages[:changed] for c in split_claims(m)):
+                texts = pieces_of(claim)
+                found = [_in_brackets(text, gone, each) for text in texts]
+                if len(texts) < 2 or not max(found):
+                    continue
+                text_of_message, bare = anonymous(said, texts)
+                message, parts = reader.message(text_of_message), [reader.fact(text) for text in bare]
+                right = found.index(max(found))
+                if found.count(max(found)) == 1:
+                    numbers = tuple(map(vectors.number, texts_of_message(text_of_message)))
+                    of_parts = tuple(map(vectors.number, bare))
+                    rows = piece_rows(message, parts)
+                    groups.append(Group(each.writer, each.messages[changed], rows, right, numbers, of_parts, each.line))
+    return groups
+
+
+def _in_brackets(text: str, gone: Sequence[Any], said: Said) -> int:
     """How much of what is gone stands in a part of a fact."""
     bare = text.strip(_AROUND)
     if said.current is None:

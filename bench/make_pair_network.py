@@ -1,20 +1,19 @@
 """How the network was made that tells which fact a message makes outdated: its embedder and its last layers.
 
     pip install torch
-    python -m bench.make_pair_network [--layers] [--epochs 3] [--providers FOLDER] [--longterm FOLDER]
+    python -m bench.make_pair_network [--epochs 3] [--providers FOLDER] [--longterm FOLDER]
 
 It is trained end to end: the bundled model (src/jiyi/providers/data/replacement.npz), a hidden layer over the vectors
 of a message and a fact and over an alignment of their word pieces (src/jiyi/longterm/data/pair_network.npz), and beside
-it the weights of the features of `jiyi.longterm.replacement` (`replaces` in weights.json), whose values are added. It
-learns which of the older claims a message replaces, or none, and of each part of a claim, read in the whole of it,
-whether it still holds. The model begins with what recall has learned. With `--layers` it stays as it is shipped, every
-text is read once, and only the layers are trained, from the shipped ones on: a few minutes.
+it the weights of the features of `jiyi.longterm.replacement` (`replaces` and `piece` in weights.json), whose values are
+added. It learns which of the older claims a message replaces, or none, which part of a claim, and of each part whether
+it still holds. The model begins with what recall has learned.
 
 It learns from everything that `bench.make_weights` learns from, from `people` and from `values`. The writers of
 `MEASURED` tell after each epoch how many replacements are found at a given share of wrong ones; `bench.judgement`
 measures the whole decision with their sets. Run `bench.make_weights` first: the other weights stay as they are.
 
-An hour on two cores.
+Half an hour on two cores.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import cycle, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,23 +31,24 @@ import torch
 from torch import nn
 
 import jiyi.longterm
-from bench.judgement_examples import Examples, Said, Vectors, examples, in_brackets, sequences
-from bench.judgement_sets import MEASURED, PEOPLE, WRITERS, holds, messages_of_people
-from bench.make_weights import rank, rows_of_steps, told
+from bench.judgement_examples import Examples, Vectors, examples
+from bench.judgement_sets import MEASURED, PEOPLE, WRITERS, messages_of_people
+from bench.make_weights import choose, parts_of_facts, rank, rows_of_steps, told
 from bench.people_examples import claims_of, is_outdated, of_people
 from bench.support import console
-from bench.support.torch_encoder import DATA, Reading, TorchEncoder, piece_count
-from jiyi.longterm.pair_network import COMPARED_SCALE, MAX_LOGIT, NETWORK, OWN_SCALE, ends_of
+from bench.support.torch_encoder import DATA, Reading, TorchEncoder
+from jiyi.longterm.corrections import anonymous
+from jiyi.longterm.pair_network import COMPARED_SCALE, MAX_LOGIT, NETWORK, OWN_SCALE, texts_of_message
 from jiyi.longterm.trained import WEIGHTS
 from jiyi.providers.bundled import PlainEmbedder
-from jiyi.providers.encoder import FULL_DIMENSION, STATE_DIMENSION, Encoder
-from jiyi.text.statements.parts.claims import pieces_of, split_claims
+from jiyi.providers.encoder import FULL_DIMENSION, STATE_DIMENSION
+from jiyi.text.statements.parts.claims import pieces_of
 from jiyi.text.statements.replacing.change_words import without_unchanged
 
 HIDDEN = 128
 ALIGNED = 128
 """The width of a word piece in the alignment."""
-RATES = {"encoder": 2e-4, "pieces": 1e-3, "entry": 1e-3, "layers": 1e-3, "line": 2e-3}
+RATES = {"encoder": 2e-4, "pieces": 1e-3, "layers": 1e-3, "line": 2e-3}
 WARMING = 100
 DROPPED = 0.1
 DROPPED_HIDDEN = 0.2
@@ -57,14 +57,13 @@ MESSAGES = 48
 """In a batch; a text is encoded once for all of them."""
 SHARE_OF_DISTRACTED = 3
 """Of the steps among claims of other people, one in so many is taken in an epoch, and counts so much more."""
-EVERY_OF_PARTS = 3
+EVERY_OF_PARTS = 6
 """Of so many batches one has parts of facts beside it."""
 WRONG = (0.02, 0.04, 0.06)
-LAYERS = Path(jiyi.longterm.__file__).parent
 
 
 class Case(NamedTuple):
-    """A message, and facts of which some are replaced by it."""
+    """A message, and facts or parts of one of which some are replaced by it."""
 
     writer: str
     said: list[str]
@@ -72,6 +71,8 @@ class Case(NamedTuple):
     rows: Any
     gone: list[bool]
     weight: float
+    none: bool
+    """Whether it may be that nothing is replaced."""
     distracted: bool = False
 
     @property
@@ -80,51 +81,30 @@ class Case(NamedTuple):
 
 
 class PartsCase(NamedTuple):
-    """A message, and a fact of several parts of which it makes some outdated, or all."""
+    """A message, and the parts of a fact of which it makes some outdated, or all."""
 
-    said: str
-    fact: str
-    ends: list[int]
-    """Where each part ends in the fact."""
-    gone: list[float]
-    """1 for what does not hold any more, 0 for what holds, and below 0 where nobody has said."""
+    said: list[str]
+    facts: list[str]
+    gone: list[bool]
 
 
-UNKNOWN = -1.0
-
-
-def parts_cases() -> list[PartsCase]:
-    """The facts of people and of sets of which a message changes something."""
-    found = []
+def parts_cases(learned: Sequence[Case]) -> list[PartsCase]:
+    """The facts of people of which a message changes something, and the parts that are learned from besides."""
+    found = [PartsCase(case.said, case.facts, case.gone) for case in learned if not case.none and not case.of_people]
     for message in messages_of_people():
         for claim in claims_of(message) if message.gone else ():
-            gone = [float(is_outdated(part, message.gone)) for part in pieces_of(claim)]
-            found.append(PartsCase(without_unchanged(message.text), claim, ends_of(claim), gone))
-    for said in sequences(WRITERS):
-        for place, gone in said.gone.items():
-            text = without_unchanged(said.messages[place])
-            claims = (claim.text for before in said.messages[:place] for claim in split_claims(before))
-            found += [PartsCase(text, claim, ends_of(claim), _gone_of_set(said, claim, gone)) for claim in claims]
-    return [case for case in found if len(case.ends) > 1 and any(gone > 0 for gone in case.gone)]
-
-
-def _gone_of_set(said: Said, claim: str, musts: Sequence[Any]) -> list[float]:
-    """Which parts of a claim do not hold any more, as far as the words that a set names tell it."""
-    parts = pieces_of(claim)
-    named = [in_brackets(part, musts, said) > 0 for part in parts]
-    if said.current is None:
-        return [float(each) for each in named]
-    if any(named) and not any(holds(must, claim) for must in said.current):
-        # Nothing of it has to be known.
-        return [1.0] * len(parts)
-    stays = [any(holds([word], part) for must in said.current for word in must) for part in parts]
-    return [float(gone) if gone != stay else UNKNOWN for gone, stay in zip(named, stays, strict=True)]
+            parts = pieces_of(claim)
+            gone = [is_outdated(part, message.gone) for part in parts]
+            if len(parts) > 1 and any(gone):
+                text, bare = anonymous(without_unchanged(message.text), parts)
+                found.append(PartsCase(texts_of_message(text), bare, gone))
+    return found
 
 
 def cases() -> list[Case]:
     """Everything that is learned from, and the steps of the writers that are measured with."""
     vectors = Vectors(PlainEmbedder())
-    learned = _cases_of(examples(WRITERS, vectors, of_people(vectors)), vectors)
+    learned = _cases_of(examples(WRITERS, vectors, *of_people(vectors)), vectors)
     measured = _cases_of(examples(MEASURED, vectors), vectors)
     return learned + [case for case in measured if case.writer in MEASURED]
 
@@ -135,31 +115,28 @@ def _cases_of(found: Examples, vectors: Vectors) -> list[Case]:
     def read(numbers: Sequence[int]) -> list[str]:
         return [texts[number] for number in numbers]
 
-    return [
-        Case(
-            step.writer,
-            read(step.said),
-            read(step.known),
-            rows,
-            [right for *_, right in step.pairs],
-            step.weight,
-            distracted=step.distracted,
-        )
-        for step, rows in zip(found.steps, rows_of_steps(found.steps, found.matches), strict=True)
-    ]
+    rows_of = rows_of_steps(found.steps, found.matches)
+    steps = []
+    for step, rows in zip(found.steps, rows_of, strict=True):
+        gone = [right for *_, right in step.pairs]
+        said, known = read(step.said), read(step.known)
+        steps.append(Case(step.writer, said, known, rows, gone, step.weight, none=True, distracted=step.distracted))
+    parts = []
+    for group, (features, right, weight) in zip(found.pieces, parts_of_facts(found), strict=True):
+        gone = [place == right for place in range(len(features))]
+        said, known = read(group.said), read(group.known)
+        parts.append(Case(group.writer, said, known, np.array(features, dtype=np.float32), gone, weight, none=False))
+    return steps + parts
 
 
-def texts_of(found: Sequence[Case], parts: Sequence[PartsCase]) -> list[str]:
-    """Every text that is read."""
-    texts = [text for case in found for text in (*case.said, *case.facts)]
-    return list(dict.fromkeys([*texts, *(text for case in parts for text in (case.said, case.fact))]))
-
-
-def line_of(learned: Sequence[Case]) -> Any:
-    """The line of the features alone, from which the training begins."""
-    gone = np.concatenate([case.gone for case in learned])
-    weights = np.array([case.weight for case in learned])
-    return rank(np.concatenate([case.rows for case in learned]), gone, [len(case.gone) for case in learned], weights)
+def lines_of(learned: Sequence[Case]) -> tuple[Any, Any]:
+    """The lines of the features alone, from which the training begins: for steps, and for parts."""
+    steps, parts = ([case for case in learned if case.none is none] for none in (True, False))
+    gone = np.concatenate([case.gone for case in steps])
+    weights = np.array([case.weight for case in steps])
+    of_steps = rank(np.concatenate([c.rows for c in steps]), gone, [len(c.gone) for c in steps], weights)
+    of_parts = choose([(case.rows.tolist(), case.gone.index(True), case.weight) for case in parts])
+    return of_steps, np.append(of_parts, 0.0).astype(np.float32)
 
 
 class Alignment(nn.Module):
@@ -167,23 +144,16 @@ class Alignment(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.entry = nn.Linear(STATE_DIMENSION, ALIGNED)
         self.query = nn.Linear(ALIGNED, ALIGNED, bias=False)
         self.same = nn.Parameter(torch.tensor(2.0))
         self.compare = nn.Linear(4 * ALIGNED + 1, ALIGNED)
-        self.around = nn.Linear(3 * ALIGNED, ALIGNED)
-        """What the comparison of a piece and of its two neighbours says together."""
-        self.second_query = nn.Linear(ALIGNED, ALIGNED, bias=False)
-        self.second = nn.Linear(2 * ALIGNED, ALIGNED)
-        """What it says together with what stands opposite to it, once all pieces have been compared."""
-        self.out = nn.Linear(4 * ALIGNED, HIDDEN, bias=False)
-        self.part = nn.Linear(6 * ALIGNED, HIDDEN)
-        """Of the word pieces of one part of the fact, and of both texts."""
-        self.part_out = nn.Linear(HIDDEN, 1)
+        self.out = nn.Linear(4 * ALIGNED, HIDDEN)
         self.dropout = nn.Dropout(DROPPED)
 
     def forward(self, reading: Reading, messages: Any, facts: Any) -> Any:
-        """For each pair of texts, by their places: what is compared of both, and of each word piece of the fact."""
-        rows = reading.states
+        """For each pair of texts, by their places, what is added to the hidden layer."""
+        rows = torch.relu(self.entry(self.dropout(reading.states)))
         (mine, mine_there, mine_pieces), (theirs, theirs_there, their_pieces) = (
             _padded(rows, reading, places) for places in (messages, facts)
         )
@@ -195,23 +165,12 @@ class Alignment(nn.Module):
             (mine, torch.softmax(near, 2) @ theirs, mine_there, same.amax(2)),
             (theirs, torch.softmax(near, 1).transpose(1, 2) @ mine, theirs_there, same.amax(1)),
         )
-        first = []
+        found = []
         for own, opposite, there, shared in sides:
             pieces = torch.cat((own, opposite, own * opposite, (own - opposite).abs(), shared[..., None]), -1)
             compared = torch.relu(self.compare(pieces)) * there[..., None]
-            window = nn.functional.pad(compared, (0, 0, 1, 1)).unfold(1, 3, 1).transpose(2, 3).flatten(2)
-            first.append((compared + torch.relu(self.around(self.dropout(window)))) * there[..., None])
-        of_message, of_fact = first
-        near = (self.second_query(of_message) @ of_fact.transpose(1, 2) / ALIGNED**0.5).masked_fill(~both, -1e4)
-        found = []
-        for own, opposite, there in (
-            (of_message, torch.softmax(near, 2) @ of_fact, mine_there),
-            (of_fact, torch.softmax(near, 1).transpose(1, 2) @ of_message, theirs_there),
-        ):
-            last = own + torch.relu(self.second(self.dropout(torch.cat((own, opposite), -1))))
-            last = last * there[..., None]
-            found += [last.amax(1), last.sum(1) / there.sum(1, keepdim=True)]
-        return torch.cat(found, -1), last, there
+            found += [compared.amax(1), compared.sum(1) / there.sum(1, keepdim=True)]
+        return self.out(self.dropout(torch.cat(found, -1)))
 
 
 def _padded(rows: Any, reading: Reading, texts: Any) -> tuple[Any, Any, Any]:
@@ -223,73 +182,46 @@ def _padded(rows: Any, reading: Reading, texts: Any) -> tuple[Any, Any, Any]:
     return rows[places], there, reading.pieces[places]
 
 
-class TrainedReader(nn.Module):
-    """Reads texts with a model that is trained too."""
+class Network(nn.Module):
+    """The embedder, the layers over pairs, and the lines of the features."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_steps: Any, of_parts: Any) -> None:
         super().__init__()
         self.encoder = TorchEncoder()
         with np.load(DATA / "recall.npz") as trained:
             self.encoder.read(trained)
-        self.entry = nn.Linear(STATE_DIMENSION, ALIGNED)
-        self.dropout = nn.Dropout(DROPPED)
-
-    def forward(self, texts: Sequence[str]) -> Reading:
-        """The vectors of the texts, and what the alignment sees of their word pieces."""
-        reading = self.encoder.read_texts(texts, DROPPED)
-        return reading._replace(states=torch.relu(self.entry(self.dropout(reading.states))))
-
-
-class StoredReader(nn.Module):
-    """What the shipped model reads in texts, each of them read once."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        super().__init__()
-        read = Encoder("replacement").read(texts)
-        self._number = {text: number for number, text in enumerate(texts)}
-        self._vectors = torch.tensor(np.stack([each.vector for each in read]))
-        self._rows = [torch.tensor(each.rows.astype(np.float16)) for each in read]
-        self._pieces = [torch.tensor(each.pieces) for each in read]
-        self.dropout = nn.Dropout(DROPPED)
-
-    def forward(self, texts: Sequence[str]) -> Reading:
-        """The same, without a computation."""
-        numbers = [self._number[text] for text in texts]
-        rows = torch.cat([self._rows[number] for number in numbers]).float()
-        lengths = torch.tensor([len(self._pieces[number]) for number in numbers])
-        pieces = torch.cat([self._pieces[number] for number in numbers])
-        starts = torch.cumsum(lengths, 0) - lengths
-        return Reading(self._vectors[torch.tensor(numbers)], self.dropout(rows), pieces, starts, lengths)
-
-
-class Network(nn.Module):
-    """What reads the texts, the layers over pairs, and the line of the features."""
-
-    def __init__(self, line: Any, reader: TrainedReader | StoredReader) -> None:
-        super().__init__()
-        self.reader = reader
         self.hidden = nn.Linear(4 * FULL_DIMENSION, HIDDEN)
-        self.out = nn.Linear(HIDDEN, 1)
+        self.out = nn.Linear(HIDDEN, 2)
+        """A value of the fact among others, and one of the part of a fact by itself."""
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
         self.dropout = nn.Dropout(DROPPED_HIDDEN)
         self.alignment = Alignment()
-        self.line = nn.Parameter(torch.tensor(line))
+        self.lines = nn.ParameterList([nn.Parameter(torch.tensor(each)) for each in (of_parts, of_steps)])
 
     def forward(self, batch: Sequence[Case]) -> Any:
         """The values of all facts of the batch, one after the other."""
-        best = MAX_LOGIT * torch.tanh(self._best(batch) / MAX_LOGIT)
-        return best + torch.cat([torch.tensor(case.rows) @ self.line[:-1] + self.line[-1] for case in batch])
+        best = MAX_LOGIT * torch.tanh(self._best(batch)[:, 0] / MAX_LOGIT)
+        told = [torch.tensor(case.rows) @ self.lines[case.none][:-1] + self.lines[case.none][-1] for case in batch]
+        return best + torch.cat(told)
 
-    def _best(self, batch: Sequence[Case]) -> Any:
-        """The value of each fact by the clause of the message that fits best."""
+    def loss_of_parts(self, batch: Sequence[PartsCase]) -> Any:
+        """How unlikely what is right is of each part by itself."""
+        gone = torch.tensor([float(gone) for case in batch for gone in case.gone])
+        return nn.functional.binary_cross_entropy_with_logits(self._best(batch)[:, 1], gone)
+
+    def _best(self, batch: Sequence[Case] | Sequence[PartsCase]) -> Any:
+        """The values of each fact by the clause of the message that fits best."""
         place = {text: n for n, text in enumerate(dict.fromkeys(t for c in batch for t in (*c.said, *c.facts)))}
-        reading = self.reader(list(place))
+        reading = self.encoder.read_texts(list(place), DROPPED)
         vectors = reading.vectors
         # The pieces of the whole message are aligned, and each of its clauses is compared by its vector.
         wholes = [(c.said[-1], fact) for c in batch for fact in c.facts]
-        both, _, _ = self.alignment(reading, *_places(wholes, place))
-        aligned = self.alignment.out(self.dropout(both))
+        aligned = self.alignment(
+            reading,
+            torch.tensor([place[said] for said, _ in wholes]),
+            torch.tensor([place[fact] for _, fact in wholes]),
+        )
         pairs = [(m, f, n) for n, (c, f) in enumerate((c, f) for c in batch for f in c.facts) for m in c.said]
         mine = vectors[torch.tensor([place[said] for said, _, _ in pairs])]
         theirs = vectors[torch.tensor([place[fact] for _, fact, _ in pairs])]
@@ -297,39 +229,9 @@ class Network(nn.Module):
         own = (OWN_SCALE * mine, OWN_SCALE * theirs)
         number = torch.tensor([number for *_, number in pairs])
         hidden = self.hidden(torch.cat((*compared, *own), -1)) + aligned[number]
-        values = self.out(self.dropout(torch.relu(hidden)))[:, 0]
-        return torch.full((int(number[-1]) + 1,), -1e9).scatter_reduce(0, number, values, "amax")
-
-    def of_parts(self, batch: Sequence[PartsCase]) -> Any:
-        """A value of each part of each fact: above 0 where it does not hold any more."""
-        place = {text: n for n, text in enumerate(dict.fromkeys(t for c in batch for t in (c.said, c.fact)))}
-        reading = self.reader(list(place))
-        both, rows, there = self.alignment(reading, *_places([(c.said, c.fact) for c in batch], place))
-        owner = torch.tensor([number for number, case in enumerate(batch) for _ in case.ends])
-        spans = [span for case in batch for span in spans_of(case)]
-        begins, ends = torch.tensor([a for a, _ in spans])[:, None], torch.tensor([b for _, b in spans])[:, None]
-        places = torch.arange(rows.shape[1])[None]
-        inside = ((places >= begins) & (places < ends) & there[owner])[..., None]
-        own = rows[owner] * inside
-        of_part = (own.amax(1), own.sum(1) / inside.sum(1).clamp(min=1))
-        hidden = torch.relu(self.alignment.part(self.dropout(torch.cat((*of_part, both[owner]), -1))))
-        return self.alignment.part_out(self.dropout(hidden))[:, 0]
-
-    def loss_of_parts(self, batch: Sequence[PartsCase]) -> Any:
-        """How unlikely what is right is of each part by itself."""
-        gone = torch.tensor([gone for case in batch for gone in case.gone])
-        known = gone != UNKNOWN
-        return nn.functional.binary_cross_entropy_with_logits(self.of_parts(batch)[known], gone[known])
-
-
-def _places(pairs: Sequence[tuple[str, str]], place: Mapping[str, int]) -> tuple[Any, Any]:
-    return tuple(torch.tensor([place[pair[side]] for pair in pairs]) for side in (0, 1))
-
-
-def spans_of(case: PartsCase) -> list[tuple[int, int]]:
-    """The first word piece of each part, and the one after its last."""
-    ends = [piece_count(case.fact[:end]) for end in case.ends]
-    return list(pairwise([0, *ends]))
+        values = self.out(self.dropout(torch.relu(hidden)))
+        none = torch.full((int(number[-1]) + 1, values.shape[1]), -1e9)
+        return none.scatter_reduce(0, number[:, None].expand_as(values), values, "amax")
 
 
 def loss_of(values: Any, batch: Sequence[Case]) -> Any:
@@ -339,8 +241,8 @@ def loss_of(values: Any, batch: Sequence[Case]) -> Any:
     for case in batch:
         own = values[start : start + len(case.facts)]
         start += len(case.facts)
-        candidates = torch.cat((own, torch.zeros(1)))
-        gone = torch.tensor([*case.gone, not any(case.gone)])
+        candidates = torch.cat((own, torch.zeros(1))) if case.none else own
+        gone = torch.tensor([*case.gone, *([not any(case.gone)] if case.none else [])])
         weight = case.weight * (SHARE_OF_DISTRACTED if case.distracted else 1)
         total = total - weight * (torch.logsumexp(candidates[gone], 0) - torch.logsumexp(candidates, 0))
     return total / MESSAGES
@@ -348,11 +250,11 @@ def loss_of(values: Any, batch: Sequence[Case]) -> Any:
 
 def batches(found: Sequence[Case], chance: random.Random) -> list[list[Case]]:
     """The cases of one epoch; those of a person follow one another, and stay together."""
-    people = [case for case in found if case.of_people]
+    people = [case for case in found if case.of_people and case.none]
     others = [
         case
         for case in found
-        if not case.of_people and (not case.distracted or chance.randrange(SHARE_OF_DISTRACTED) == 0)
+        if not (case.of_people and case.none) and (not case.distracted or chance.randrange(SHARE_OF_DISTRACTED) == 0)
     ]
     chance.shuffle(others)
     made = [each[start : start + MESSAGES] for each in (people, others) for start in range(0, len(each), MESSAGES)]
@@ -360,18 +262,13 @@ def batches(found: Sequence[Case], chance: random.Random) -> list[list[Case]]:
     return made
 
 
-def train(
-    found: Sequence[Case], parts: list[PartsCase], network: Network, epochs: int, chance: random.Random
-) -> Iterator[float]:
+def train(found: Sequence[Case], network: Network, epochs: int, chance: random.Random) -> Iterator[float]:
     """Train; yields the mean loss of each epoch."""
+    parts = parts_cases(found)
     layers = [p for each in (network.hidden, network.out, network.alignment) for p in each.parameters()]
-    groups: dict[str, list[Any]] = {"layers": layers, "line": [network.line]}
-    optimizers: list[Any] = []
-    if isinstance(network.reader, TrainedReader):
-        encoder = network.reader.encoder
-        groups |= {"encoder": encoder.dense_parameters(), "entry": list(network.reader.entry.parameters())}
-        optimizers.append(torch.optim.SparseAdam([{"params": [encoder.rows.weight], "name": "pieces"}]))
-    optimizers.append(torch.optim.Adam([{"params": each, "name": name} for name, each in groups.items()]))
+    groups = {"encoder": network.encoder.dense_parameters(), "layers": layers, "line": list(network.lines)}
+    usual = torch.optim.Adam([{"params": each, "name": name} for name, each in groups.items()])
+    sparse = torch.optim.SparseAdam([{"params": [network.encoder.rows.weight], "name": "pieces"}])
     total, step = 0, 0
     for _ in range(epochs):
         made = batches(found, chance)
@@ -383,17 +280,17 @@ def train(
         for number, batch in enumerate(made):
             share = min(1.0, (step + 1) / WARMING) * max(0.02, 1 - step / total)
             step += 1
-            for group in (group for optimizer in optimizers for group in optimizer.param_groups):
+            for group in (*usual.param_groups, *sparse.param_groups):
                 group["lr"] = RATES[group["name"]] * share
-            loss = loss_of(network(batch), batch) + PENALTY * (network.line[:-1] ** 2).sum()
+            loss = loss_of(network(batch), batch) + PENALTY * sum((line[:-1] ** 2).sum() for line in network.lines)
             if number % EVERY_OF_PARTS == 0:
                 start = next(turns)
                 loss = loss + network.loss_of_parts(parts[start : start + MESSAGES])
-            for optimizer in optimizers:
+            for optimizer in (usual, sparse):
                 optimizer.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_([each for name, group in groups.items() if name != "line" for each in group], 2.0)
-            for optimizer in optimizers:
+            nn.utils.clip_grad_norm_([*groups["encoder"], *layers], 2.0)
+            for optimizer in (usual, sparse):
                 optimizer.step()
             losses += float(loss.detach())
         yield losses / len(made)
@@ -417,73 +314,44 @@ def found_at(network: Network, measured: Sequence[Case]) -> str:
     return f"{' / '.join(shown)} of {total} replacements at {' / '.join(f'{at:.0%}' for at in WRONG)} wrong"
 
 
-def layers_of(network: Network) -> dict[str, Any]:
-    """The trained layers, by the names in their file."""
-    alignment = network.alignment
-    return {
-        "hidden": network.hidden.weight,
-        "hidden_bias": network.hidden.bias,
-        "query": alignment.query.weight,
-        "same": alignment.same,
-        "compare": alignment.compare.weight,
-        "compare_bias": alignment.compare.bias,
-        "around": alignment.around.weight,
-        "around_bias": alignment.around.bias,
-        "second_query": alignment.second_query.weight,
-        "second": alignment.second.weight,
-        "second_bias": alignment.second.bias,
-        "aligned": alignment.out.weight,
-        "out": network.out.weight,
-        "out_bias": network.out.bias,
-        "part": alignment.part.weight,
-        "part_bias": alignment.part.bias,
-        "part_out": alignment.part_out.weight,
-        "part_out_bias": alignment.part_out.bias,
-    }
-
-
 def write(network: Network, providers: Path, longterm: Path) -> None:
     """All files that belong together."""
-    if isinstance(network.reader, TrainedReader):
-        entry = network.reader.entry
-        read = {"entry": entry.weight.T.detach().numpy(), "entry_bias": entry.bias.detach().numpy()}
-        network.reader.encoder.write(providers / "replacement.npz", **read)
-    # Matrices are stored the other way round than PyTorch has them.
-    stored = {name: each.detach().numpy().T.astype(np.float16) for name, each in layers_of(network).items()}
+    alignment = network.alignment
+    entry = {"entry": alignment.entry.weight.T.detach().numpy(), "entry_bias": alignment.entry.bias.detach().numpy()}
+    network.encoder.write(providers / "replacement.npz", **entry)
+    layers = {
+        "hidden": network.hidden.weight.T,
+        "hidden_bias": network.hidden.bias + alignment.out.bias,
+        "query": alignment.query.weight.T,
+        "same": alignment.same,
+        "compare": alignment.compare.weight.T,
+        "compare_bias": alignment.compare.bias,
+        "aligned": alignment.out.weight.T,
+        "out": network.out.weight.T,
+        "out_bias": network.out.bias,
+    }
+    stored = {name: each.detach().numpy().astype(np.float16) for name, each in layers.items()}
     np.savez_compressed(longterm / Path(NETWORK).name, **stored)
     path = longterm / Path(WEIGHTS).name
     weights = json.loads(path.read_text("utf-8"))
-    weights["models"]["replaces"] = told(network.line.detach().numpy())
+    for name, line in zip(("piece", "replaces"), network.lines, strict=True):
+        weights["models"][name] = told(line.detach().numpy())
     path.write_text(json.dumps(weights, separators=(",", ":")) + "\n", "utf-8")
-
-
-@torch.no_grad()
-def begin_with(network: Network, stored: Mapping[str, Any]) -> None:
-    """Take over the shipped layers, as far as there are any of the same name and size."""
-    for name, parameter in layers_of(network).items():
-        if name in stored and stored[name].T.shape == parameter.shape:
-            parameter.copy_(torch.tensor(stored[name].T.astype(np.float32)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--layers", action="store_true", help="leave the model as it is shipped")
     parser.add_argument("--providers", type=Path, default=DATA)
-    parser.add_argument("--longterm", type=Path, default=LAYERS / "data")
+    parser.add_argument("--longterm", type=Path, default=Path(jiyi.longterm.__file__).parent / "data")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     found = cases()
     learned = [case for case in found if case.writer not in MEASURED]
-    measured = [case for case in found if case.writer in MEASURED and not case.distracted]
-    parts = parts_cases()
-    network = Network(line_of(learned), StoredReader(texts_of(found, parts)) if options.layers else TrainedReader())
-    if options.layers:
-        with np.load(LAYERS / NETWORK) as stored:
-            begin_with(network, stored)
-    training = train(learned, parts, network, options.epochs, random.Random(options.seed))
-    for epoch, loss in enumerate(training, start=1):
+    measured = [case for case in found if case.writer in MEASURED and case.none and not case.distracted]
+    network = Network(*lines_of(learned))
+    for epoch, loss in enumerate(train(learned, network, options.epochs, random.Random(options.seed)), start=1):
         console.print(f"epoch {epoch} of {options.epochs}: loss {loss:.3f}; left out: {found_at(network, measured)}")
         write(network, options.providers, options.longterm)
 

@@ -1,7 +1,7 @@
 """Train the linear models that judge without a language model, and write the weights that the package ships.
 
 They learn from bench/sets/judgement (`bench.judgement_examples`). Each is a logistic regression with a penalty on the
-weights. `bench.make_pair_network` then trains one of them again, together with a network.
+weights. `bench.make_pair_network` then trains two of them again, together with a network.
 
     python -m bench.make_weights
 """
@@ -23,13 +23,14 @@ import jiyi.longterm
 from bench.judgement_examples import Example, Examples, Step, Vectors, examples
 from bench.judgement_sets import WRITERS, attributes
 from jiyi.longterm.attribute_model import AttributeMatch
-from jiyi.longterm.replacement import replacement_row
+from jiyi.longterm.replacement import attribute_rows, replacement_row
 from jiyi.longterm.trained import ATTRIBUTES, WEIGHTS
 from jiyi.providers.bundled import PlainEmbedder
 
 Matrix = NDArray[np.float64]
-_PENALTY = {"worth": 3e-4, "domains": 1e-3, "change": 1e-3, "replaces": 3e-4}
+_PENALTY = {"worth": 3e-4, "domains": 1e-3, "change": 1e-3, "replaces": 3e-4, "piece": 1e-3}
 _STEPS = 300
+_WEIGHT_OF_PARTS_OF_LINE = 0.1
 _FOLDS = 5
 
 
@@ -47,7 +48,20 @@ def train(found: Examples) -> dict[str, Any]:
     result["attributes"] = found.attributes
     result["change"], result["alone"] = _replacement(found.steps, found.matches)
     result["replaces"] = result["alone"]
+    result["piece"] = told(np.append(choose(parts_of_facts(found)), 0.0))
     return result
+
+
+def parts_of_facts(found: Examples) -> list[tuple[list[list[float]], int, float]]:
+    """Of each fact the features of its parts, which of them is replaced, and how much it counts."""
+    return [
+        (_with_attributes(group.rows, match), group.right, _WEIGHT_OF_PARTS_OF_LINE if group.line else 1.0)
+        for group, match in zip(found.pieces, found.matches_of_pieces, strict=True)
+    ]
+
+
+def _with_attributes(rows: Sequence[Sequence[float]], matches: Sequence[AttributeMatch]) -> list[list[float]]:
+    return [[*row, *of_attribute] for row, of_attribute in zip(rows, attribute_rows(matches), strict=True)]
 
 
 def _rows(found: Sequence[Example]) -> Matrix:
@@ -109,6 +123,26 @@ def rank(rows: Any, right: Any, sizes: Sequence[int], weights: Matrix) -> Any:
         rate = 0.03 * (1.02 - step / _STEPS)
         found -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
     return found
+
+
+def choose(groups: Sequence[tuple[list[list[float]], int, float]]) -> Matrix:
+    """Weights by which the right row of each group has the highest value."""
+    longest = max(len(rows) for rows, _, _ in groups)
+    padded = np.zeros((len(groups), longest, len(groups[0][0][0])), dtype=np.float32)
+    there = np.zeros((len(groups), longest), dtype=bool)
+    each = np.array([weight for _, _, weight in groups])
+    each = (each / each.sum()).astype(np.float32)
+    for number, (rows, _, _) in enumerate(groups):
+        padded[number, : len(rows)], there[number, : len(rows)] = rows, True
+    right = padded[np.arange(len(groups)), [place for _, place, _ in groups]]
+    weights = np.zeros(padded.shape[2])
+    for _ in range(3 * _STEPS):
+        values = np.where(there, padded @ weights, -np.inf)
+        shares = np.exp(values - values.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        slope = each @ (np.einsum("gp,gpf->gf", shares, padded) - right)
+        weights -= 0.3 * (slope + _PENALTY["piece"] * weights)
+    return weights
 
 
 def _out_of_fold(texts: Sequence[str], rows: Matrix, sides: Matrix, weights: Matrix) -> Matrix:

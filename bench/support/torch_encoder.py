@@ -31,11 +31,6 @@ def _pieces(text: str) -> tuple[int, ...]:
     return tuple(model.sp.encode(text, out_type=int, add_bos=True, add_eos=True)[:_MAX_PIECES])
 
 
-def piece_count(text: str) -> int:
-    """How many word pieces a longer text has that begins so, the mark of the beginning included."""
-    return len(_pieces(text)) - 1
-
-
 class Reading(NamedTuple):
     """Texts as the network reads them: the vectors of the texts, and the states of all their pieces."""
 

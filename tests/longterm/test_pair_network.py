@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jiyi.longterm.pair_network import PairNetwork, ends_of, texts_of_message
+from jiyi.longterm.pair_network import PairNetwork, texts_of_message
 from jiyi.wiring.models import pair_reader
 
 FACTS = {
@@ -45,29 +45,22 @@ def test_the_value_of_a_fact_does_not_depend_on_the_others(network: PairNetwork,
 
 def test_without_facts_there_are_no_values(network: PairNetwork) -> None:
     assert network.values("anything", []) == []
+    assert network.outdated("anything", []) == []
 
 
 @pytest.mark.parametrize(
-    ("message", "fact", "gone"),
+    ("message", "parts", "gone"),
     [
-        ("My therapist is on Wednesdays now", "My therapist is Dr. Lang, every Tuesday at 5", 1),
-        ("宽带换成联通了", "家里宽带是移动的，我养了一只猫", 0),
-        ("The cat died last night", "I live in Leeds, my cat is called Mog", 1),
+        ("I quit the surgery, I'm a baker now", ("I'm a dental nurse,", "I live in Leeds"), 0),
+        ("宽带换成联通了", ("家里宽带是移动的，", "我养了一只猫"), 0),
     ],
 )
 def test_of_a_fact_with_several_parts_only_the_outdated_one_is_likely_to_go(
-    network: PairNetwork, message: str, fact: str, gone: int
+    network: PairNetwork, message: str, parts: tuple[str, ...], gone: int
 ) -> None:
-    shares = network.outdated(message, fact)
+    shares = network.outdated(message, parts)
     assert shares[gone] > 0.5
     assert all(share < 0.5 for place, share in enumerate(shares) if place != gone)
-
-
-@pytest.mark.parametrize("fact", ["I live in Leeds, " * 200, "我住在长沙，" * 200])
-def test_a_fact_that_is_longer_than_what_is_read_has_a_share_for_each_of_its_parts(
-    network: PairNetwork, fact: str
-) -> None:
-    assert len(network.outdated("We moved to York", fact)) == len(ends_of(fact))
 
 
 def test_a_message_is_compared_by_its_clauses_and_as_a_whole() -> None:

@@ -5,7 +5,6 @@ import pytest
 from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.vetoes import forbids
 from jiyi.sync import AgentMemory
-from jiyi.text.statements.parts.claims import pieces_of
 
 OTHER_PERSONS = [
     ("I'm 185 cm tall.", "Max is 120 cm tall."),
@@ -220,7 +219,7 @@ def test_where_it_is_not_certain_which_part_of_a_fact_is_replaced_all_of_it_stay
     room: AgentMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told(room, "My brother Ned is a chef in York, plays the cello and he's seeing Amy")
-    monkeypatch.setattr(ReplacementModel, "outdated", lambda _self, _message, fact: [0.1] * len(pieces_of(fact)))
+    monkeypatch.setattr(ReplacementModel, "pieces", lambda _self, _message, parts: [0.0] * len(parts))
     told(room, "Ned no longer works as a chef, he switched to selling insurance")
     assert room.longterm.superseded("alice") == []
     assert any("Ned" in conflict.older.content for conflict in room.longterm.conflicts("alice"))

@@ -28,9 +28,9 @@ from jiyi.longterm.pair_evidence import (
     pair_evidence,
     same_subject,
 )
-from jiyi.longterm.part_choice import log_odds, replaced_piece, tells_its_own
-from jiyi.longterm.replacement import ComparedText, only_describes
-from jiyi.longterm.residue import without_pieces
+from jiyi.longterm.part_choice import describing, log_odds, probability_of, replaced_piece, tells_its_own, with_named
+from jiyi.longterm.replacement import ComparedText, only_describes, shared_words
+from jiyi.longterm.residue import says_something, without_pieces
 from jiyi.longterm.vetoes import (
     asks_something_else,
     denies,
@@ -49,6 +49,9 @@ from jiyi.text.statements.about.subject_phrases import (
     about_different_things,
     compared_subjects,
     other_things,
+)
+from jiyi.text.statements.about.subjects import (
+    names_in,
 )
 from jiyi.text.statements.keeping.smalltalk import is_small_talk
 from jiyi.text.statements.keeping.statement_features import is_quoted_text, is_role_play
@@ -97,15 +100,21 @@ _POSSIBLE_OF_ATTRIBUTE: Final = 0.15
 """The same where both are likely about the same attribute. On unread sets three of five linked pairs are right, with
 higher thresholds no more, and half of what is outdated and still current is linked."""
 _RELATED: Final = 0.1
+_OF_OUTDATED: Final = 1.0
+"""The weight of the log odds that a part is outdated by itself."""
 _OUTDATED: Final = 0.75
 """From this probability on a part of a fact goes, whichever part is replaced."""
+_OUTDATED_BESIDE_NAMED: Final = 0.95
+"""The same where the message has a word of one part alone: 镜头换成腾龙的了."""
 _UNCLEAR: Final = 0.3
 """Below this probability of every part it is not certain that any of them goes."""
+_PIECE: Final = 0.55
+"""Below this probability it is not certain which part of a fact is replaced: all of it stays."""
 _DENIED: Final = 0.05
 """From this probability on both stay and are linked where a message denies what a fact says."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
-_AGAINST: Final = -3.8
+_AGAINST: Final = -2.95
 """From this value of the network down it speaks against a pair."""
 _OF_OTHER_REQUEST: Final = 0.98
 """From this probability on a request to the assistant replaces one that seems to be about something else."""
@@ -373,15 +382,20 @@ def _residue(new: ComparedText, old: KnownFact, model: ReplacementModel, whole: 
     said = new.text
     if len(pieces) < 2:
         return _left_of_clause(said, whole, old.entry.content, likely)
-    parts = model.read(pieces)
-    new = model.read_message(without_unchanged(said))
+    message, bare = anonymous(without_unchanged(said), pieces)
+    parts = model.read(bare)
+    new = model.read_message(message)
     ending = ends(new.folded)
     others = {place for place, apart in enumerate(other_things(said, pieces)) if apart}
-    outdated = model.outdated(new, old.entry.content)
-    if max(outdated) < _UNCLEAR:
+    outdated = model.outdated(new, parts)
+    named = [bool(shared_words(new, part)) for part in parts]
+    values = with_named(model.pieces(new, parts), named)
+    values = [value + _OF_OUTDATED * log_odds(share) for value, share in zip(values, outdated, strict=True)]
+    gone = replaced_piece(pieces, values, others)
+    enough = _OUTDATED_BESIDE_NAMED if named.count(True) == 1 else _OUTDATED
+    going = {place for place, share in enumerate(outdated) if share >= enough and place not in others} | {gone}
+    if max(outdated) < _UNCLEAR and probability_of(values, gone, others | describing(parts, gone)) < _PIECE:
         return None
-    gone = replaced_piece(pieces, list(map(log_odds, outdated)), others)
-    going = {place for place, share in enumerate(outdated) if share >= _OUTDATED and place not in others} | {gone}
     if gone + 1 < len(pieces) and (
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
     ):
@@ -408,3 +422,21 @@ def _left_of_clause(message: str, whole: str, clause: str, likely: float) -> str
     if left is not None:
         return left
     return None if stays or says_more(message, clause, figures=likely < _BEYOND_DOUBT) else ""
+
+
+def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
+    """A message and the parts of a fact without the names in that fact.
+
+    They say about whom something is said, and draw every likeness to the part in which they happen to stand.
+    """
+    names = names_in("".join(pieces))
+    if not names:
+        return message, list(pieces)
+    latin, han = [name for name in names if name.isascii()], [name for name in names if not name.isascii()]
+    forms = [rf"\b(?:{'|'.join(map(re.escape, latin))})(?:'s)?\b"] if latin else []
+    pattern = re.compile("|".join([*forms, *map(re.escape, han)]), re.IGNORECASE)
+    without = [" ".join(pattern.sub(" ", text).split()) for text in (message, *pieces)]
+    kept = [
+        text if says_something(fold(text)) else whole for text, whole in zip(without, (message, *pieces), strict=True)
+    ]
+    return kept[0], kept[1:]

@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.resources import files
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from jiyi.text.statements.parts.claims import clauses_of, pieces_of
+from jiyi.text.statements.parts.claims import clauses_of
 
 if TYPE_CHECKING:
     from jiyi.ports import TextReader, TextReading, Vectors
 
-__all__ = ["COMPARED_SCALE", "MAX_LOGIT", "NETWORK", "OWN_SCALE", "PairNetwork", "ends_of", "texts_of_message"]
+__all__ = ["COMPARED_SCALE", "MAX_LOGIT", "NETWORK", "OWN_SCALE", "PairNetwork", "texts_of_message"]
 
 NETWORK: Final = "data/pair_network.npz"
 COMPARED_SCALE: Final = 22.0
-MAX_LOGIT: Final = 4.0
+MAX_LOGIT: Final = 3.0
 """Its value for or against a pair is no larger than this: the features have a say too."""
 OWN_SCALE: Final = 10.0
 """Vectors have length 1 and 512 dimensions: single numbers are small."""
@@ -36,15 +35,6 @@ def texts_of_message(text: str) -> list[str]:
     return [*(clauses if len(clauses) > 1 else ()), text]
 
 
-def ends_of(fact: str) -> list[int]:
-    """Where each part of a fact ends."""
-    found, place = [], 0
-    for part in pieces_of(fact):
-        place = fact.index(part, place) + len(part)
-        found.append(place)
-    return found
-
-
 class PairNetwork:
     """The network with its weights; read when the first pair is judged."""
 
@@ -54,74 +44,47 @@ class PairNetwork:
 
     def values(self, message: str, facts: Sequence[str]) -> list[float]:
         """Of each fact, by the clause of the message that fits best; above 0 speaks for a replacement."""
+        return [float(value) for value in MAX_LOGIT * np.tanh(self._best(message, facts)[:, 0] / MAX_LOGIT)]
+
+    def outdated(self, message: str, parts: Sequence[str]) -> list[float]:
+        """How likely each part of a fact does not hold any more, if the message changes something of the fact."""
+        return [float(share) for share in 1 / (1 + np.exp(-self._best(message, parts)[:, 1]))]
+
+    def _best(self, message: str, facts: Sequence[str]) -> Vectors:
+        """The two values of each fact, by the clause of the message that fits best."""
         if not facts:
-            return []
+            return np.empty((0, 2), dtype=np.float32)
         said = texts_of_message(message)
         read = self._reader.read([*said, *facts])
         whole, known = read[len(said) - 1], read[len(said) :]
-        weights = self._weights
         mine = np.stack([each.vector for each in read[: len(said)]])[:, None]
         theirs = np.stack([each.vector for each in known])[None]
-        product, difference, of_message, of_fact = np.split(weights["hidden"], 4)
+        product, difference, of_message, of_fact = np.split(self._weights["hidden"], 4)
         hidden = (COMPARED_SCALE * mine * theirs) @ product
         hidden += (COMPARED_SCALE * np.abs(mine - theirs)) @ difference
-        hidden += (OWN_SCALE * mine) @ of_message + (OWN_SCALE * theirs) @ of_fact + weights["hidden_bias"]
+        hidden += (OWN_SCALE * mine) @ of_message + (OWN_SCALE * theirs) @ of_fact + self._weights["hidden_bias"]
         # The pieces of the whole message are aligned; that is the same for each of its clauses.
-        hidden += np.stack([_pooled(*self._aligned(whole, fact)) for fact in known])[None] @ weights["aligned"]
-        best = (np.maximum(hidden, 0) @ weights["out"] + weights["out_bias"])[..., 0].max(axis=0)
-        return [float(value) for value in MAX_LOGIT * np.tanh(best / MAX_LOGIT)]
+        hidden += np.stack([self._aligned(whole, fact) for fact in known])[None]
+        found: Vectors = (np.maximum(hidden, 0) @ self._weights["out"] + self._weights["out_bias"]).max(axis=0)
+        return found
 
-    def outdated(self, message: str, fact: str) -> list[float]:
-        """How likely each part of a fact does not hold any more, if the message changes something of the fact.
-
-        A part is read in the whole fact: "built like a tank" is about the laptop before it.
-        """
-        said, known = self._reader.read([message, fact])
-        of_message, of_fact = self._aligned(said, known)
-        both = _pooled(of_message, of_fact)
-        # A text is read up to some length; a part behind that is judged by its last word pieces.
-        last = len(of_fact) - 1
-        ends = [min(count, len(of_fact)) for count in self._reader.piece_counts([fact[:end] for end in ends_of(fact)])]
-        spans = [slice(min(begin, last), max(end, min(begin, last) + 1)) for begin, end in pairwise([0, *ends])]
-        rows = np.stack([np.concatenate((_columns_pooled(of_fact[span]), both)) for span in spans])
-        weights = self._weights
-        hidden = np.maximum(rows @ weights["part"] + weights["part_bias"], 0)
-        values = (hidden @ weights["part_out"] + weights["part_out_bias"])[:, 0]
-        return [float(share) for share in 1 / (1 + np.exp(-values))]
-
-    def _aligned(self, message: TextReading, fact: TextReading) -> tuple[Vectors, Vectors]:
-        """What is compared of each word piece of a message and of a fact."""
+    def _aligned(self, message: TextReading, fact: TextReading) -> Vectors:
+        """What the alignment of the word pieces of both adds to the hidden layer."""
         weights = self._weights
         same = (message.pieces[:, None] == fact.pieces[None]).astype(np.float32)
-        near = (message.rows @ weights["query"]) @ fact.rows.T / _width(message.rows) + weights["same"] * same
+        width = message.rows.shape[1]
+        near = (message.rows @ weights["query"]) @ fact.rows.T / width**0.5 + weights["same"] * same
         sides = (
             (message.rows, _shares(near, 1) @ fact.rows, same.max(axis=1)),
             (fact.rows, _shares(near, 0).T @ message.rows, same.max(axis=0)),
         )
-        mine, theirs = (self._compared(*side) for side in sides)
-        near = (mine @ weights["second_query"]) @ theirs.T / _width(mine)
-        return self._compared_again(mine, _shares(near, 1) @ theirs), self._compared_again(
-            theirs, _shares(near, 0).T @ mine
-        )
-
-    def _compared(self, own: Vectors, opposite: Vectors, shared: Vectors) -> Vectors:
-        """Each word piece with what stands opposite to it, and with its neighbours."""
-        weights = self._weights
-        pieces = np.concatenate((own, opposite, own * opposite, np.abs(own - opposite), shared[:, None]), axis=1)
-        compared = np.maximum(pieces @ weights["compare"] + weights["compare_bias"], 0)
-        edge = np.zeros_like(compared[:1])
-        window = np.concatenate(
-            (np.concatenate((edge, compared[:-1])), compared, np.concatenate((compared[1:], edge))), axis=1
-        )
-        found: Vectors = compared + np.maximum(window @ weights["around"] + weights["around_bias"], 0)
-        return found
-
-    def _compared_again(self, own: Vectors, opposite: Vectors) -> Vectors:
-        """Each word piece with what stands opposite to it, once all have been compared."""
-        weights = self._weights
-        pieces = np.concatenate((own, opposite), axis=1)
-        found: Vectors = own + np.maximum(pieces @ weights["second"] + weights["second_bias"], 0)
-        return found
+        found = []
+        for own, opposite, shared in sides:
+            pieces = np.concatenate((own, opposite, own * opposite, np.abs(own - opposite), shared[:, None]), axis=1)
+            compared = np.maximum(pieces @ weights["compare"] + weights["compare_bias"], 0)
+            found += [compared.max(axis=0), compared.mean(axis=0)]
+        made: Vectors = np.concatenate(found) @ weights["aligned"]
+        return made
 
     @cached_property
     def _reader(self) -> TextReader:
@@ -131,21 +94,6 @@ class PairNetwork:
     def _weights(self) -> dict[str, Any]:
         with (files("jiyi.longterm") / NETWORK).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: values.astype(np.float32) for name, values in stored.items()}
-
-
-def _width(rows: Vectors) -> float:
-    return float(rows.shape[1] ** 0.5)
-
-
-def _columns_pooled(rows: Vectors) -> Vectors:
-    """The largest and the mean value of each column."""
-    found: Vectors = np.concatenate((rows.max(axis=0), rows.mean(axis=0)))
-    return found
-
-
-def _pooled(of_message: Vectors, of_fact: Vectors) -> Vectors:
-    found: Vectors = np.concatenate((_columns_pooled(of_message), _columns_pooled(of_fact)))
-    return found
 
 
 def _shares(values: Vectors, axis: int) -> Vectors:

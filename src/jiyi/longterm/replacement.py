@@ -155,9 +155,16 @@ class ReplacementModel(TrainedJudge):
         values = [value + weights.replaces.value(row) for value, row in together]
         return shares(values), shares([weights.alone.value(row) for row in rows])
 
-    def outdated(self, message: ComparedText, fact: str) -> list[float]:
+    def pieces(self, message: ComparedText, parts: Sequence[ComparedText]) -> list[float]:
+        """How much each part of an older fact is like the one that a message replaces."""
+        line = self._weights.piece
+        of_pairs = self.of_pairs(message, parts)
+        rows = zip(piece_rows(message, parts), attribute_rows(self.attributes(message, parts)), of_pairs, strict=True)
+        return [value + line.value([*row, *of_attribute]) for row, of_attribute, value in rows]
+
+    def outdated(self, message: ComparedText, parts: Sequence[ComparedText]) -> list[float]:
         """How likely each part of an older fact, of which a message changes something, does not hold any more."""
-        return self._network.outdated(message.text, fact)
+        return self._network.outdated(message.text, [part.text for part in parts])
 
 
 def change_row(message: ComparedText) -> list[float]:
@@ -305,6 +312,55 @@ def replacement_row(
         *(one * other for one in evidence for other in of_message),
         *(factor * value for factor in (1.0, change, evidence.same_subject, *of_message) for value in match),
     ]
+
+
+def piece_rows(message: ComparedText, parts: Sequence[ComparedText]) -> list[list[float]]:
+    """The features of the parts of an older fact: what each has in common with a message, and what only it has."""
+    others = [likeness(message, part) for part in parts]
+    near = [closest(message, part) for part in parts]
+    stems = [shared_stems(message, part) for part in parts]
+    shared = [message.topics.keys() & part.topics.keys() for part in parts]
+    values = [
+        (bool(message.lexical.numbers), [bool(part.lexical.numbers) for part in parts]),
+        (bool(message.lexical.times), [bool(part.lexical.times) for part in parts]),
+        (_NAME.search(message.text) is not None, [_NAME.search(part.text) is not None for part in parts]),
+        (True, [bool(units_in(part.folded) & units_in(message.folded)) for part in parts]),
+    ]
+    longest = max(len(part.folded) for part in parts)
+    rows = []
+    for place, part in enumerate(parts):
+        own = shared[place] - {name for n, names in enumerate(shared) if n != place for name in names}
+        length = len(part.folded)
+        found = (
+            *(place == 0, place == len(parts) - 1),
+            *(_lead(scores, place) for scores in (others, near)),
+            stems[place] > 0 and _lead(stems, place) > 0,
+            *(bool(own), any(_SINGLE[name] for name in own), bool(own - WEAK_TOPICS)),
+            *(there and having[place] and sum(having) == 1 for there, having in values),
+            *(having[place] and not there for there, having in values[:2]),
+            *(there and any(having) and not having[place] for there, having in values[:2]),
+            *(length / longest, length < _FRAGMENT[part.folded.isascii()]),
+        )
+        pair = pair_features(message, part, others, place)
+        rows.append([*pair, *(float(value) for value in found)])
+    return rows
+
+
+def attribute_rows(matches: Sequence[AttributeMatch]) -> list[list[float]]:
+    """How likely each part of an older fact is about the attribute of a message, and how much likelier than others."""
+    rows = []
+    for place, match in enumerate(matches):
+        leads = [_lead([each[column] for each in matches], place) for column in _COMPARED_COLUMNS]
+        rows.append([*match, *leads, leads[-1] * match.certain_of_fact])
+    return rows
+
+
+_COMPARED_COLUMNS: Final = tuple(AttributeMatch._fields.index(name) for name in ("same", "log_same", "overlap"))
+
+
+def _lead(scores: Sequence[float], place: int) -> float:
+    """By how much one score is above the highest of the others."""
+    return scores[place] - max(score for number, score in enumerate(scores) if number != place)
 
 
 def only_describes(part: ComparedText, other: ComparedText) -> bool:

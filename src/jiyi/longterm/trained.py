@@ -60,6 +60,8 @@ class Weights:
     """Whether a message replaces an older fact, beside the network of pairs."""
     alone: Line
     """The same by the features alone."""
+    piece: Line
+    """Which part of an older fact a message replaces: the one with the highest value."""
     attributes: AttributeModel
     """Which attribute a text is about."""
 
@@ -72,6 +74,7 @@ class Weights:
             Line.of(data["change"]),
             Line.of(data["replaces"]),
             Line.of(data["alone"]),
+            Line.of(data["piece"]),
             AttributeModel(data["attributes"], np.array(data["single"], dtype=np.float32)),
         )
 

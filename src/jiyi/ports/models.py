@@ -81,10 +81,6 @@ class TextReader(Protocol):
         """A reading of each text, in order."""
         ...
 
-    def piece_counts(self, beginnings: Sequence[str]) -> list[int]:
-        """With how many word pieces a longer text begins that begins with each of these."""
-        ...
-
 
 @runtime_checkable
 class ChatModel(Protocol):

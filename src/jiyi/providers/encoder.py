@@ -83,10 +83,6 @@ class Encoder:
             found += [TextReading(vector.copy(), np.array(pieces), own.copy()) for vector, pieces, own in of_texts]
         return found
 
-    def piece_counts(self, beginnings: Sequence[str]) -> list[int]:
-        """With how many word pieces a longer text begins that begins so: the mark of the end is not among them."""
-        return [len(pieces) - 1 for pieces in self._pieces_of(beginnings)]
-
     def _pieces_of(self, texts: Sequence[str]) -> list[list[int]]:
         tokenize = self._model.sp.encode
         return [tokenize(text, out_type=int, add_bos=True, add_eos=True) for text in texts]

@@ -40,8 +40,3 @@ class PairReader:
             while len(self._known) > _KEPT_TEXTS:
                 self._known.popitem(last=False)
         return found
-
-    def piece_counts(self, beginnings: Sequence[str]) -> list[int]:
-        """With how many word pieces a longer text begins that begins with each of these."""
-        with self._guard:
-            return self._encoder.piece_counts(beginnings)

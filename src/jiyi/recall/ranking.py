@@ -222,8 +222,8 @@ def _in_order(search: Search, found: CandidateSet, scores: Scores, store: EntryF
         places = [place for place, each in enumerate(found.ids) if each in similar or place in found_by_words]
         totals = weighing = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
     keys = [Key(-total, -own, -time) for total, own, time in zip(totals, relevances, found.times, strict=True)]
-    # The nearest in meaning, whatever was at a time, and what has the words that are looked for, are what was asked for,
-    # however likely it is to answer.
+    # The nearest in meaning, whatever was at a time, and what has the words that are looked for were asked for, however
+    # likely they are to answer.
     asked_for = found.candidates.only_dates or not found.candidates.query_is_question
     if request.mode == "semantic" or request.by_similarity or asked_for:
         order = by_score(places, keys)
