@@ -262,10 +262,11 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         if passage.memory_type == REFLECTION_TYPE and not said.already(passage):
             each = await deps.run(_in_place_of, deps, passage, said, beside_facts=bool(shares.profile))
         for hit in each:
-            if len(blocks.passages) < _PASSAGES and not said.already(hit):
-                if _add_passage(deps, shares, blocks, hit, language):
-                    said.show(hit)
-                    shown.append(hit)
+            if len(blocks.passages) == _PASSAGES or said.already(hit):
+                continue
+            if _add_passage(deps, shares, blocks, hit, language):
+                said.show(hit)
+                shown.append(hit)
     deps.noted(deps.scope, shown)
 
 

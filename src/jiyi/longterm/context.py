@@ -80,12 +80,10 @@ def build_context(
     language = detect_language(query)
     lines = [_line(hit, language, zone, scope, outdated=hit.id in outdated) for hit in hits]
     texts = [hit.content for hit in hits]
-    for about in (_ABOUT[language], _ABOUT_SHORT[language]):
-        room = _Room((HEADING[language], about), budget, counter)
-        block = room.filled(lines, texts, compress, language)
-        if block:
-            return block
-    return ""
+    rooms = [_Room((HEADING[language], about[language]), budget, counter) for about in (_ABOUT, _ABOUT_SHORT)]
+    # A memory that fits whole below the short heading tells more than a part of it below the long one.
+    rooms.sort(key=lambda room: all(room.left([line]) < 0 for line in lines))
+    return next(filter(None, (room.filled(lines, texts, compress, language) for room in rooms)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ _NEXT_EN: Final = re.compile(
 )
 _NEXT_ZH: Final = re.compile(r"[，,；;]\s*(?:还有|另外|以及|而且)?[，,]?\s*|(?:还有|以及)")
 _FIRST_EN: Final = re.compile(
-    r"(?:and |but |so |also |hi,? |hey,? )*(?:what|which|who|whose|where|when|why|how|do|does|did|am|is|are|was|were|can"
-    r"|could|should|will|have|has)\b",
+    r"(?:and |but |so |also |hi,? |hey,? )*(?:what|which|who|whose|where|when|why|how|do|does|did|am|is|are|was|were"
+    r"|can|could|should|will|have|has)\b",
     re.IGNORECASE,
 )
 _MIN_WORDS: Final = 3
