@@ -211,7 +211,9 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         deps.noted(deps.scope, hits)
         said.add(blocks.longterm)
         for hit in hits:
-            said.show(hit, whole=said.holds(hit.content))
+            # What was shortened or left out may stand in the profile or among what is recalled.
+            if said.holds(hit.content):
+                said.show(hit)
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False
 

@@ -46,6 +46,7 @@ _OUTDATED: Final = {"zh": "可能已过时", "en": "may be outdated"}
 _REFLECTION: Final = {"zh": "由多条记忆归纳", "en": "drawn from several memories"}
 # What a summary leaves out nobody knows: it may say one of two memories and nothing of the other.
 _REST: Final = {"zh": "另外 {count} 条记忆，有删节", "en": "{count} more, shortened"}
+_LEFT_OUT: Final = {"zh": "另外 {count} 条没有列出", "en": "{count} more left out"}
 _ALL: Final = {"zh": "{count} 条记忆，有删节", "en": "{count} memories, shortened"}
 _ONE: Final = {"zh": "有删节", "en": "shortened"}
 # What would look like the end of the fence or a second heading.
@@ -129,7 +130,10 @@ class _Room:
                 if self.left(more) >= 0:
                     return fenced(self.heading, more)
                 summary = fitted(summary.rstrip("…"), len(summary) * 4 // 5)
-        return fenced(self.heading, shown) if shown else ""
+        if not shown:
+            return ""
+        noticed = [*shown, f"- [{_LEFT_OUT[language].format(count=len(rest))}]"]
+        return fenced(self.heading, noticed if self.left(noticed) >= 0 else shown)
 
 
 def fenced(heading: Sequence[str], lines: Sequence[str]) -> str:
