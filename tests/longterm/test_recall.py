@@ -420,7 +420,7 @@ def test_the_block_stays_inside_its_budget_and_tells_of_the_rest(budget: int) ->
     shown = block(hits, "what tea", budget)
     assert EstimatedTokens().count(shown) <= budget
     if budget >= 100:
-        assert "shortened" in shown
+        assert "shortened" in shown or "left out" in shown
 
 
 def test_how_far_a_memory_is_trusted_is_said() -> None:

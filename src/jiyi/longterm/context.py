@@ -83,7 +83,7 @@ def build_context(
     texts = [hit.content for hit in hits]
     rooms = [_Room((HEADING[language], about[language]), budget, counter) for about in (_ABOUT, _ABOUT_SHORT)]
     # A memory that fits whole below the short heading tells more than a part of it below the long one.
-    rooms.sort(key=lambda room: all(room.left([line]) < 0 for line in lines))
+    rooms.sort(key=lambda room: not room.whole(lines, language))
     return next(filter(None, (room.filled(lines, texts, compress, language) for room in rooms)), "")
 
 
@@ -113,10 +113,7 @@ class _Room:
         while len(kept) < len(lines) and self.left(lines[: len(kept) + 1], _VERBATIM_SHARE) >= 0:
             kept.append(len(kept))
         if not kept:
-            # One memory that fits whole tells more than parts of several.
-            for place in range(len(lines)):
-                if self.left([lines[each] for each in (*kept, place)]) >= 0:
-                    kept.append(place)
+            kept = self.whole(lines, language)
         shown = [lines[each] for each in kept]
         rest = [text for place, text in enumerate(texts) if place not in kept]
         origin = (_REST if kept else _ALL if len(rest) > 1 else _ONE)[language].format(count=len(rest))
@@ -132,8 +129,21 @@ class _Room:
                 summary = fitted(summary.rstrip("…"), len(summary) * 4 // 5)
         if not shown:
             return ""
-        noticed = [*shown, f"- [{_LEFT_OUT[language].format(count=len(rest))}]"]
+        noticed = [*shown, *_left_out(len(rest), language)]
         return fenced(self.heading, noticed if self.left(noticed) >= 0 else shown)
+
+    def whole(self, lines: Sequence[str], language: Language) -> list[int]:
+        """The places of the lines that fit as they are, with the notice of how many are left out."""
+        kept: list[int] = []
+        for place in range(len(lines)):
+            chosen = [lines[each] for each in (*kept, place)]
+            if self.left([*chosen, *_left_out(len(lines) - len(chosen), language)]) >= 0:
+                kept.append(place)
+        return kept
+
+
+def _left_out(count: int, language: Language) -> list[str]:
+    return [f"- [{_LEFT_OUT[language].format(count=count)}]"] if count else []
 
 
 def fenced(heading: Sequence[str], lines: Sequence[str]) -> str:
