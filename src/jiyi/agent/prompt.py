@@ -21,11 +21,11 @@ from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.agent.prompt_texts import MAX_WHOLE, PromptTexts
 from jiyi.chat.window import ChatWindow
 from jiyi.errors import InvalidInputError, NotesError
-from jiyi.longterm.api import retrieve_for_prompt
 from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
 from jiyi.longterm.context import build_context
 from jiyi.longterm.profile import MAX_FACTS, build_profile
+from jiyi.longterm.prompt_memories import current_facts, retrieve_for_prompt, speaks_for
 from jiyi.longterm.router import FALLBACK
 from jiyi.model.chat import SYSTEM_ROLES
 from jiyi.model.entry import MESSAGE_TYPE, REFLECTION_TYPE, MemoryEntry
@@ -181,7 +181,9 @@ async def _add_notes(deps: AgentDeps, shares: Shares, blocks: Blocks) -> None:
 
 async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: PromptTexts) -> bool:
     """The block of long-term memories; whether the question is small talk for which nothing is searched."""
-    found = await retrieve_for_prompt(deps.longterm, deps.scope, query, zone=deps.zone)
+    found = await retrieve_for_prompt(
+        deps.longterm, deps.scope, query, zone=deps.zone, beside_facts=bool(shares.profile)
+    )
     if found.routed_by == FALLBACK:
         blocks.problems += found.notes
     if found.skipped:
@@ -190,6 +192,8 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     relevant = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE and states(hit)]
     blocks.conflicts = blocks.conflicts.with_reflections(found)
     hits = [hit for hit in blocks.conflicts.newer_first(relevant) if not said.already(hit)]
+    repeated = await deps.run(_reflections_of_shown, deps, hits, said)
+    hits = [hit for hit in hits if hit.id not in repeated]
     blocks.longterm = await deps.run(
         build_context,
         hits,
@@ -207,7 +211,9 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         deps.noted(deps.scope, hits)
         said.add(blocks.longterm)
         for hit in hits:
-            said.show(hit, whole=said.holds(hit.content))
+            # What was shortened or left out may stand in the profile or among what is recalled.
+            if said.holds(hit.content):
+                said.show(hit)
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False
 
@@ -253,16 +259,16 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     shown: list[MemoryEntry] = []
     passages = _whole_messages([hit for hit in hits if states(hit)])
     # A reflection uses up no line of what it was made of.
-    for hit in sorted(passages, key=lambda hit: hit.memory_type == REFLECTION_TYPE):
-        if len(blocks.passages) == _PASSAGES:
-            break
-        if said.already(hit):
-            continue
-        if hit.memory_type == REFLECTION_TYPE and not await deps.run(_tells_more, deps, hit, said):
-            continue
-        if _add_passage(deps, shares, blocks, hit, language):
-            said.show(hit)
-            shown.append(hit)
+    for passage in sorted(passages, key=lambda hit: hit.memory_type == REFLECTION_TYPE):
+        each = [passage]
+        if passage.memory_type == REFLECTION_TYPE and not said.already(passage):
+            each = await deps.run(_in_place_of, deps, passage, said, beside_facts=bool(shares.profile))
+        for hit in each:
+            if len(blocks.passages) == _PASSAGES or said.already(hit):
+                continue
+            if _add_passage(deps, shares, blocks, hit, language):
+                said.show(hit)
+                shown.append(hit)
     deps.noted(deps.scope, shown)
 
 
@@ -322,13 +328,20 @@ def _add_passage(deps: AgentDeps, shares: Shares, blocks: Blocks, hit: MemoryEnt
     return True
 
 
-def _tells_more(deps: AgentDeps, reflection: MemoryEntry, said: PromptTexts) -> bool:
-    """Whether a reflection says something that is not shown, and nothing that no longer holds."""
-    ids = reflection.source.references
-    facts = deps.stores.store.by_ids(reflection.scope, ids)
-    now = deps.stores.now()
-    current = len(facts) == len(ids) and all(fact.is_active and not fact.has_expired(now) for fact in facts)
-    return current and not said.shown(ids)
+def _in_place_of(
+    deps: AgentDeps, reflection: MemoryEntry, said: PromptTexts, *, beside_facts: bool
+) -> list[MemoryEntry]:
+    """A reflection or its facts, if they still hold and none is shown: what is shown is not said twice."""
+    facts = current_facts(deps.stores.store, reflection, deps.stores.now())
+    if any(said.already(fact) for fact in facts):
+        return []
+    return [reflection] if speaks_for(reflection, facts, beside_facts=beside_facts) else facts
+
+
+def _reflections_of_shown(deps: AgentDeps, hits: Sequence[MemoryEntry], said: PromptTexts) -> set[str]:
+    """The ids of the reflections of which a fact is shown already."""
+    reflections = [hit for hit in hits if hit.memory_type == REFLECTION_TYPE]
+    return {each.id for each in reflections if not _in_place_of(deps, each, said, beside_facts=False)}
 
 
 def _states_something(query: str) -> Callable[[MemoryEntry], bool]:

@@ -57,10 +57,10 @@ class PromptTexts:
         plain = _plain(text)
         return any(plain in said for _, said in self._texts)
 
-    def show(self, entry: MemoryEntry, *, whole: bool = True) -> None:
-        """This memory stands in the prompt now; not `whole` where its text may have been shortened."""
+    def show(self, entry: MemoryEntry) -> None:
+        """This memory stands in the prompt now."""
         self.add(own_words(entry), name=entry.name)
-        if whole and entry.source.claim is not None:
+        if entry.source.claim is not None:
             for each in entry.source.references:
                 self._facts_of[each].append(_plain(entry.content))
         self._ids.add(entry.id)

@@ -29,7 +29,6 @@ from jiyi.model.job import ROUND_JOB, JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.reflection import REFLECTION_COOLDOWN_HOURS, REFLECTION_THRESHOLD
-from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import ALPHA, BETA, DECAY_RATE, GAMMA, FinalWeights, final_weights
 
@@ -202,7 +201,6 @@ class Longterm:
         fused: bool = False,
         touch: bool = True,
         zone: tzinfo | None = None,
-        min_relevance: float = 0.0,
     ) -> RelevantMemories:
         limits = self._limits
         hits = await self._run(
@@ -216,12 +214,27 @@ class Longterm:
             as_of=as_of,
             fused=fused,
             zone=zone,
-            min_relevance=min_relevance,
         )
         if hits and as_of is None and touch:
             # The answer does not wait for the disk; whatever is asked next does.
             self._later(self._service.retriever.note_shown, check_scope(user_id), list(hits))
         return hits
+
+    async def _retrieve_for_prompt(
+        self, user_id: str, query: str, *, limit: int = 10, zone: tzinfo | None = None, beside_facts: bool = False
+    ) -> RelevantMemories:
+        scope, limits = check_scope(user_id), self._limits
+        found: RelevantMemories = await self._run(
+            self._service.memories_for_prompt,
+            scope,
+            limits.check_query(query),
+            limit=check_whole(limit, "top_k_final", 1, limits.max_results),
+            zone=zone,
+            beside_facts=beside_facts,
+        )
+        if found:
+            self._later(self._service.retriever.note_shown, scope, list(found))
+        return found
 
     async def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
@@ -245,7 +258,7 @@ class Longterm:
         """
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
         zone = clock.check_zone(time_zone)
-        hits = await retrieve_for_prompt(self, user_id, query, top_k_final=top_k_final, zone=zone)
+        hits = await self._retrieve_for_prompt(user_id, query, limit=top_k_final, zone=zone)
         scope = check_scope(user_id)
         known = await self._run(self._service.conflicts.of_scopes, visible_scopes(scope))
         conflicts = known.with_reflections(hits)
@@ -394,16 +407,6 @@ class Longterm:
         `None` when the user has no such memory.
         """
         return await self._run(self._service.explain, check_scope(user_id), _names([memory])[0])
-
-
-async def retrieve_for_prompt(
-    room: Longterm, user_id: str, query: str, *, top_k_final: int = 10, zone: tzinfo | None = None
-) -> RelevantMemories:
-    """The memories that a prompt shows: the best of those that fit the question."""
-    weights = final_weights((ALPHA, BETA, GAMMA), DECAY_RATE)
-    # No method of the room, because callers see all of these: they leave out by themselves what does not fit.
-    retrieve = room._retrieve  # noqa: SLF001
-    return await retrieve(user_id, query, weights, limit=top_k_final, zone=zone, min_relevance=MIN_RELEVANCE)
 
 
 def _check_round(

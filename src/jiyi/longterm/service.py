@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import InvalidInputError, ModelError
@@ -12,9 +12,10 @@ from jiyi.longterm.compression import compress, compress_by_rules
 from jiyi.longterm.conflicts import Conflicts
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import UPCOMING, Forgetter
+from jiyi.longterm.prompt_memories import current_facts, memories_for_prompt
 from jiyi.longterm.recently_recalled import RecentlyRecalled
 from jiyi.longterm.reflection import Reflector
-from jiyi.longterm.retrieval import Retriever
+from jiyi.longterm.retrieval import RelevantMemories, Retriever
 from jiyi.model import clock
 from jiyi.model.entry import REFLECTION_TYPE, MemoryEntry
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
@@ -192,6 +193,20 @@ class LongtermService:
         if made is not None:
             self._written()
         return made is not None
+
+    def memories_for_prompt(
+        self, scope: str, query: str, *, limit: int, zone: tzinfo | None, beside_facts: bool
+    ) -> RelevantMemories:
+        """The memories that a prompt shows for a message."""
+        return memories_for_prompt(
+            self.retriever,
+            lambda reflection: current_facts(self._deps.store, reflection, self._deps.now()),
+            scope,
+            query,
+            limit=limit,
+            zone=zone,
+            beside_facts=beside_facts,
+        )
 
     def compress(self, memories: object, max_chars: int) -> str:
         """One summary of memories; a model that fails is an error."""
