@@ -45,6 +45,8 @@ EACH_FOR_ITSELF = [
     ("I'm Sam, 34, my wife is Jo, 36", ["I'm Sam", "I'm 34", "my wife is Jo, 36"]),
 ]
 MORE_OF_THE_SAME = [
+    "Hi, I'm based in Boston",
+    "健身卡退了，离家太远",
     "我开一家奶茶店，开了三年了，生意一般",
     "我有个女儿，对花生过敏",
     "我养了一只猫，三岁，叫团团",

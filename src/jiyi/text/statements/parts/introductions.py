@@ -128,6 +128,9 @@ def tells_other_kind(clause: str, before: Sequence[str]) -> bool:
     last = _kind(before[-1]) if before else ""
     if not kind or last in ("", "family", "pet"):
         return False
+    if not has_han(clause) and not _names_speaker(before[-1]):
+        # "Hi, I'm based in Boston": one word in capitals is no name here.
+        return False
     relation = _relation_first(_bare(clause))
     if relation:
         return relation != _relation_first(_bare(before[-1]))
