@@ -35,7 +35,7 @@ def linked(memory: AgentMemory) -> set[tuple[str, str]]:
         (
             "用户住在南京，在华为上班，养了两只猫",
             "用户住在杭州",
-            {"用户住在杭州", "用户在华为上班，养了两只猫"},
+            {"用户住在杭州", "用户在华为上班", "用户养了两只猫"},
         ),
         (
             "The user works at Boots and has two children",

@@ -34,6 +34,7 @@ from jiyi.text.statements.parts.independent_clauses import (
     names_another_subject,
     only_names_somebody,
 )
+from jiyi.text.statements.parts.introductions import is_greeting, speaker_again, tells_more_of_it, tells_other_kind
 from jiyi.text.statements.parts.listed_predicates import omitted_subject, predicate_breaks, tells_of_speaker
 
 __all__ = ["parts_of", "topic_of"]
@@ -46,7 +47,7 @@ _JOINER: Final = re.compile(
 # A clause that only explains or judges the one before.
 _DEPENDENT: Final = re.compile(
     r"^(?:换成|改成|改叫|变成|现在(?:去|在|是|就|改|用)|以后|今年|因为|所以|但|不过|不然|否则|虽然|而|才|就(?!读"
-    r"|业|是)|都|也|拿来|用来|当作|省得|免得|闻到|反而|结果|说出来|真的|唉|哈|怪|羡慕|挺|太|好(?!友|朋)|很|够|认命|雷打不动|没换过|还差"
+    r"|业|是)|都|也|拿来|用来|当作|省得|免得|闻到|反而|结果|说出来|真的|唉|哈|怪|羡慕|挺|太|好(?!友|朋)|很|够|离(?!异|婚|职|开|了)|认命|雷打不动|没换过|还差"
     r"|图啥|皮得|超|好像|基本)"
     r"|^(?:which|who|because|cause|cos|since|so|that|though|although|if|when|while|as|with|like|yes|no|thank"
     r"|hence|otherwise|apparently|mostly|not|well|honestly|truly|still|until|even|except)\b"
@@ -153,14 +154,18 @@ def parts_of(sentence: str) -> list[str]:
         of_name = last.subject != USER and only_names_somebody(before)
         of_new_one = _NAMES_ONE.search(folded) is not None and _NEW_ONE.search(last.text) is not None
         told_by_another = of_name or of_new_one or _TO_THE_SPEAKER.match(folded)
-        omitted = "" if told_by_another else omitted_subject(bare, lead, before)
-        another = bool(found) and names_another_subject(bare, split_clauses(last.text))
-        begins = (
+        introduces = "" if told_by_another else speaker_again(bare, clauses[:place])
+        more = tells_more_of_it(bare, before)
+        omitted = introduces or ("" if told_by_another or more else omitted_subject(bare, lead, before))
+        listed = tells_other_kind(bare, clauses[:place])
+        another = listed or (bool(found) and names_another_subject(bare, split_clauses(last.text)))
+        begins = bool(introduces or listed) or (
             bool(found)
+            and not more
             and not any(pattern.search(folded) for pattern in (_DEPENDENT, PRONOUN, _IN_PASSING))
             and not is_bound(before, clause)
             and not _names_role_of_another(bare, clauses[place + 1 :])
-            and (bool(omitted) or not _only_names(last.text, last.topics))
+            and (bool(omitted or last.omitted) or not _only_names(last.text, last.topics))
             and (
                 another
                 or bool(omitted)
@@ -184,7 +189,8 @@ def parts_of(sentence: str) -> list[str]:
         mentions = _IN_PASSING.search(folded) or starts_with_subject(folded) or named or _names_something(bare)
         if not omitted and mentions:
             # The clause before only mentions somebody, so that the subject of this one could only be guessed.
-            told = (begins or place == 0) and not any(pattern.search(folded) for pattern in (PRONOUN, _IN_PASSING))
+            first = place == 0 or (place == 1 and is_greeting(before))
+            told = (begins or first) and not any(pattern.search(folded) for pattern in (PRONOUN, _IN_PASSING))
             words = subject_words(bare) if told else ""
             # 我有个女儿，对花生过敏 does not tell who is allergic.
             lead = "" if "有个" in words or "有一个" in words else words
