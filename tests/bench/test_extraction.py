@@ -25,7 +25,7 @@ def test_the_set_is_large_bilingual_and_half_not_worth_keeping() -> None:
 # What is reached, less two points: (precision, recall, domain).
 FLOORS = {
     ("zh", "held_out"): (0.98, 0.90, 0.80),
-    ("en", "held_out"): (0.86, 0.94, 0.81),
+    ("en", "held_out"): (0.86, 0.94, 0.77),
 }
 
 

@@ -212,9 +212,10 @@ def test_who_somebody_is_and_what_they_always_want_stays_in_both_languages(
     assert memory.longterm.extract_and_store_memories_for_round("alice", "c", said, "")
     clock.advance(days=400)
     plan = memory.longterm.cleanup_forgotten_memories("alice", dry_run=True)
-    assert (plan.count, sum(plan.exempt.values())) == (0, 1)
-    [fact] = memory.list(scope="alice", memory_types="fact")
-    assert present(memory.longterm.explain("alice", fact.id))["exempt"] in plan.exempt
+    facts = memory.list(scope="alice", memory_types="fact")
+    assert facts
+    assert (plan.count, sum(plan.exempt.values())) == (0, len(facts))
+    assert all(present(memory.longterm.explain("alice", fact.id))["exempt"] in plan.exempt for fact in facts)
     assert memory.longterm.cleanup_forgotten_memories("alice") == 0
 
 

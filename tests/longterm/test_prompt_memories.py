@@ -26,7 +26,7 @@ def test_a_reflection_by_rules_gives_way_to_its_facts_with_whom_each_is_about(op
     room = open_room(embedder="bundled")
     say(room, "我住在北京，对虾过敏。", "我姐在苏州当老师。", "我儿子今年七岁，对花生过敏。", "我喜欢爵士乐。")
     made = present(room.longterm.try_generate_reflection("alice", cooldown_hours=0, importance_threshold=0))
-    shown = lines(room.longterm.get_memory_context_for_prompt("alice", "说说我的家人"))
+    shown = lines(room.longterm.get_memory_context_for_prompt("alice", "说说我姐姐和儿子"))
     assert made.content not in "\n".join(shown)
     assert not any("归纳" in line for line in shown)
     assert [line for line in shown if "关于姐姐" in line and "苏州" in line]

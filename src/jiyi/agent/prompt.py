@@ -23,7 +23,7 @@ from jiyi.chat.window import ChatWindow
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.conflicts import OpenConflicts, open_conflicts
-from jiyi.longterm.context import build_context
+from jiyi.longterm.context import build_context, one_line
 from jiyi.longterm.profile import MAX_FACTS, build_profile
 from jiyi.longterm.prompt_memories import current_facts, retrieve_for_prompt, speaks_for
 from jiyi.longterm.router import FALLBACK
@@ -212,7 +212,7 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         said.add(blocks.longterm)
         for hit in hits:
             # What was shortened or left out may stand in the profile or among what is recalled.
-            if said.holds(hit.content):
+            if said.holds(one_line(hit.content)):
                 said.show(hit)
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False

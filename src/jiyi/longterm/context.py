@@ -123,7 +123,7 @@ class _Room:
             summary, how = compress(rest, room)
             origin += f" · {how}" if how else ""
             while len(summary) >= _MIN_SUMMARY:
-                more = [*shown, f"- [{origin}] {_one_line(summary)}"]
+                more = [*shown, f"- [{origin}] {one_line(summary)}"]
                 if self.left(more) >= 0:
                     return fenced(self.heading, more)
                 summary = fitted(summary.rstrip("…"), len(summary) * 4 // 5)
@@ -156,7 +156,7 @@ def fenced(heading: Sequence[str], lines: Sequence[str]) -> str:
 def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str, *, outdated: bool) -> str:
     day = clock.in_zone(hit.event_time, zone).date().isoformat()
     doubt = f" · {_OUTDATED[language]}" if outdated else ""
-    return f"- [{day} · {_origin(hit, language, scope)}{doubt}] {_one_line(hit.content)}"
+    return f"- [{day} · {_origin(hit, language, scope)}{doubt}] {one_line(hit.content)}"
 
 
 def drawn_from_several(language: Language) -> str:
@@ -181,7 +181,7 @@ def fitted_line(
 ) -> str:
     """The line of a memory of which the text has at most so many tokens; what the user said is not marked as such."""
     day = clock.in_zone(hit.event_time, zone).date().isoformat()
-    whole = _one_line(hit.content)
+    whole = one_line(hit.content)
     text = cut_to_tokens(whole, max_tokens, counter)
     origin = _origin(hit, language, scope)
     plain = _ORIGIN[language][USER]
@@ -219,7 +219,7 @@ def _is_named(subject: str, text: str) -> bool:
     return relation_in(subject, "zh") == subject and fold(subject) in fold(text)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """One line without what cannot be seen and without what imitates the fence."""
     line = visible(readable(text))
     return _IMITATIONS.sub(lambda match: match[0].translate(_HARMLESS), line)

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-WORTH_KEEPING: Final = -0.6
+WORTH_KEEPING: Final = -0.55
 """From this value of the classifier on a text is worth keeping. Precision allows it: a lost fact costs more than a line
 that nobody needs."""
 
